@@ -1,0 +1,5 @@
+"""Which rows of a global batch a replica works on.
+
+Enters: batches as the script's own pipeline makes them, the same on every worker.
+Leaves: each replica's rows. May import: collectives, strategy, errors.
+"""

@@ -124,6 +124,16 @@ class JobExtended(one_device_strategy.OneDeviceExtended):  # type: ignore[misc]
     def experimental_between_graph(self) -> bool:
         return self.transport.size > 1
 
+    # -- variables: plain ones, wherever they were made ----------------------------------------
+
+    def variable_created_in_scope(self, v: Any) -> bool:
+        """Returns True: a variable made outside of the scope is no different from one made inside."""
+        del v
+        return True
+
+    def _validate_colocate_with_variable(self, colocate_with_variable: Any) -> None:
+        pass
+
     # -- running -----------------------------------------------------------------------------
 
     def _call_for_each_replica(self, fn: Any, args: Any, kwargs: Any) -> Any:

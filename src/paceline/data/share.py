@@ -1,0 +1,127 @@
+"""A replica's share of a global batch: a slice of rows, the same rule for every kind of tensor.
+
+Everybody reads the same global batches and takes a slice, so order, number of steps
+and mathematics do not depend on the number of replicas (decision 5).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+
+class Share(NamedTuple):
+    """One replica's part of a global batch.
+
+    Attributes:
+        data: The batch's structure with this replica's rows. A replica without rows gets the batch's
+            first row instead, so that no operation sees an empty batch; `rows` is 0 then.
+        rows: int32 scalar, how many rows count.
+        total: int32 scalar, rows of the global batch.
+    """
+
+    data: Any
+    rows: tf.Tensor
+    total: tf.Tensor
+
+
+def bounds(total: Any, index: int, count: int) -> tuple[Any, Any]:
+    """Returns `(begin, end)` of replica `index` of `count` in `total` rows.
+
+    Shares are contiguous, in order, disjoint and complete, and differ by one row at most.
+    Source: block distribution, `floor(i * n / p)` to `floor((i + 1) * n / p)`.
+
+    >>> [bounds(10, i, 4) for i in range(4)]
+    [(0, 2), (2, 5), (5, 7), (7, 10)]
+    >>> [bounds(1, i, 2) for i in range(2)]
+    [(0, 0), (0, 1)]
+    """
+    return total * index // count, total * (index + 1) // count
+
+
+def without_optionals(data: Any) -> Any:
+    """Returns `data` with `None` where a dataset carries an empty `tf.experimental.Optional`."""
+    return tf.nest.map_structure(lambda leaf: None if isinstance(leaf, tf.experimental.Optional) else leaf, data)
+
+
+def leaves(data: Any) -> list[Any]:
+    """Returns the parts of a batch that are not None: dense, ragged and sparse tensors."""
+    return [leaf for leaf in tf.nest.flatten(data) if leaf is not None]
+
+
+def rows_of(leaf: Any) -> Any:
+    """Returns the number of rows of one part of a batch (int32 scalar), or None if it has no rows."""
+    if isinstance(leaf, tf.RaggedTensor):
+        return tf.cast(leaf.nrows(), tf.int32)
+    if isinstance(leaf, tf.SparseTensor):
+        return tf.cast(leaf.dense_shape[0], tf.int32)
+    leaf = tf.convert_to_tensor(leaf)
+    return None if leaf.shape.rank == 0 else tf.shape(leaf)[0]
+
+
+def total_rows(data: Any) -> tf.Tensor:
+    """Returns the number of rows of a batch: those of its first part that has rows (int32 scalar).
+
+    Raises:
+        ValueError: The batch has no part with rows.
+    """
+    for leaf in leaves(data):
+        rows = rows_of(leaf)
+        if rows is not None:
+            return rows
+    raise ValueError("a batch must have at least one part with a first (batch) dimension")
+
+
+def take_share(data: Any, index: int, count: int) -> Share:
+    """Returns what replica `index` of `count` works on. Collective: no.
+
+    Args:
+        data: A batch: a structure of tensors `[B, ...]`, ragged and sparse tensors of `B` rows, None and
+            scalars (which every replica gets whole).
+    """
+    data = without_optionals(data)
+    total = total_rows(data)
+    begin, end = bounds(total, index, count)
+    # a replica without rows gets one row, which then does not count
+    shown_begin = tf.where(end > begin, begin, 0)
+    shown_end = tf.where(end > begin, end, tf.minimum(1, total))
+    data = tf.nest.map_structure(lambda leaf: _cut(leaf, shown_begin, shown_end, total), data)
+    return Share(data, end - begin, total)
+
+
+def whole(data: Any) -> Share:
+    """Returns a batch that is one replica's own already, all of it."""
+    data = without_optionals(data)
+    total = total_rows(data)
+    return Share(data, total, total)
+
+
+def _cut(leaf: Any, begin: Any, end: Any, total: Any) -> Any:
+    if leaf is None:
+        return None
+    if isinstance(leaf, tf.SparseTensor):
+        size = tf.concat([[tf.cast(end - begin, tf.int64)], leaf.dense_shape[1:]], axis=0)
+        start = tf.concat([[tf.cast(begin, tf.int64)], tf.zeros_like(leaf.dense_shape[1:])], axis=0)
+        return tf.sparse.slice(leaf, start, size)
+    rows = rows_of(leaf)
+    if rows is None:
+        return leaf
+    with tf.control_dependencies([_same_rows(rows, total)]):
+        if isinstance(leaf, tf.RaggedTensor):
+            return leaf[begin:end]
+        return tf.convert_to_tensor(leaf)[begin:end]
+
+
+def _same_rows(rows: Any, total: Any) -> Any:
+    return tf.debugging.assert_equal(
+        rows, total, message="the parts of this batch have different numbers of rows and cannot be shared between replicas"
+    )
+
+
+def cut_rows(value: Any, rows: Any) -> Any:
+    """Returns the first `rows` rows of one output (dense, ragged or sparse)."""
+    if isinstance(value, tf.SparseTensor):
+        size = tf.concat([[tf.cast(rows, tf.int64)], value.dense_shape[1:]], axis=0)
+        return tf.sparse.slice(value, tf.zeros_like(size), size)
+    return value[:rows]

@@ -1,0 +1,93 @@
+"""Are all workers about to train, or have they trained, the same model?"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from paceline.collectives.transport import Transport
+from paceline.errors import ScriptRefused
+
+
+class Named(NamedTuple):
+    """A variable and the name a person knows it by."""
+
+    name: str
+    variable: Any
+
+
+def variables_of(model: Any) -> list[Named]:
+    """Returns every variable that is meant to be equal on all workers: weights, optimizer, metrics, seeds."""
+    found: list[Named] = []
+    known: set[int] = set()
+
+    def add(owner: str, variables: Any) -> None:
+        for variable in variables:
+            if id(variable) not in known and getattr(variable, "_value", None) is not None:
+                known.add(id(variable))
+                found.append(Named(f"{owner}{getattr(variable, 'path', variable.name)}", variable))
+
+    add("", model.variables)
+    add("metrics/", model.metrics_variables)
+    for value in vars(model).values():
+        if hasattr(value, "learning_rate") and hasattr(value, "variables") and hasattr(value, "apply"):
+            add("optimizer/", value.variables)
+    return found
+
+
+def digest(variable: Any) -> str:
+    """Returns a short hash of a variable's bits."""
+    array = np.ascontiguousarray(np.asarray(variable.value))
+    return hashlib.blake2b(array.tobytes(), digest_size=8).hexdigest()
+
+
+def check_same_model(model: Any, transport: Transport) -> list[str]:
+    """Makes sure that all workers start from one model; returns the names of variables that rank 0's values replaced.
+
+    Every worker calls it. Collective: yes.
+
+    Raises:
+        ScriptRefused: The workers' models have different variables.
+    """
+    mine = variables_of(model)
+    shapes = [f"{n.name} {tuple(n.variable.shape)} {n.variable.dtype}" for n in mine]
+    everybody = [json.loads(part) for part in transport.gather_bytes(json.dumps(shapes).encode())]
+    for rank, theirs in enumerate(everybody):
+        if len(theirs) != len(everybody[0]) or [_anonymous(s) for s in theirs] != [_anonymous(s) for s in everybody[0]]:
+            raise _different_models(everybody[0], theirs, rank)
+    different = differing(mine, transport)
+    for position in different:
+        variable = mine[position].variable
+        with tf.init_scope():
+            variable.value.assign(transport.broadcast(tf.convert_to_tensor(variable.value)))
+    return [mine[position].name for position in different]
+
+
+def differing(named: list[Named], transport: Transport) -> list[int]:
+    """Returns the positions of variables whose bits are not the same on all workers. Collective: yes."""
+    digests = [digest(n.variable) for n in named]
+    everybody = [json.loads(part) for part in transport.gather_bytes(json.dumps(digests).encode())]
+    return [i for i, group in enumerate(zip(*everybody, strict=True)) if len(set(group)) > 1]
+
+
+def _anonymous(shape: str) -> str:
+    """Returns the shape and dtype of a described variable: automatic names may differ, what they hold may not."""
+    return shape[shape.index(" ") :] if " " in shape else shape
+
+
+def _different_models(first: list[str], other: list[str], rank: int) -> ScriptRefused:
+    place = next((i for i, (a, b) in enumerate(zip(first, other, strict=False)) if _anonymous(a) != _anonymous(b)), None)
+    if place is None:
+        got = f"worker 0 has {len(first)} variables, worker {rank} has {len(other)}"
+    else:
+        got = f"variable {place} is {first[place]} on worker 0, {other[place]} on worker {rank}"
+    return ScriptRefused(
+        "The workers built different models.",
+        got=got,
+        expected="the same layers with the same shapes on every worker",
+        fix="build the model without random choices, or seed them; nothing about it may depend on the worker's index",
+    )

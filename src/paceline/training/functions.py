@@ -1,0 +1,180 @@
+"""The train, test and predict functions that Keras' loops call, for any number of replicas."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+from keras.src.backend.tensorflow.trainer import TensorFlowTrainer, concat
+
+from paceline.data.share import cut_rows, leaves
+from paceline.training import current
+from paceline.training.gather import gather_outputs
+from paceline.training.run import next_own_share, run_on_shares
+from paceline.training.step import Kind, ReplicaStep
+
+StepFunction = Callable[[Any], Any]
+
+
+def replica_function(model: Any, kind: Kind) -> Callable[[Any, Any, Any], Any]:
+    """Returns what one replica does with its share in one training or test step."""
+    name = "train_step" if kind is Kind.FIT else "test_step"
+    puts_off = getattr(type(model), name) is getattr(TensorFlowTrainer, name)
+    seen: list[Any] = []
+
+    def on_replica(data: Any, rows: Any, total: Any) -> Any:
+        step = ReplicaStep(kind, rows, total, puts_off=puts_off, known=seen)
+        with current.entered(step):
+            logs = getattr(model, name)(data)
+            logs = step.finish(logs, model.metrics)
+        for variable in step.assigned:
+            if not any(variable is other for other in seen):
+                seen.append(variable)
+        return logs
+
+    def alone(data: Any, rows: Any, total: Any) -> Any:
+        del rows, total
+        return getattr(model, name)(data)
+
+    return alone if model.distribute_strategy.num_replicas_in_sync == 1 else on_replica
+
+
+def step_on_batch(model: Any, kind: Kind) -> Callable[..., Any]:
+    """Returns a function of one global batch that runs a step and returns its logs. Collective: yes."""
+    on_replica = replica_function(model, kind)
+    strategy = model.distribute_strategy
+
+    def one_step(batch: Any, own_share: bool = False) -> Any:
+        # Nothing of a step may happen before its data are there: at the end of the data there are none.
+        with tf.control_dependencies([leaf for leaf in leaves(batch) if isinstance(leaf, tf.Tensor)][:1]):
+            return run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
+
+    one_step = tf.autograph.experimental.do_not_convert(one_step)
+    if model.run_eagerly:
+        return one_step
+    return tf.function(one_step, reduce_retracing=True)
+
+
+def iterating_function(
+    model: Any, kind: Kind, before_step: Callable[[Any, Callable[[], None]], None]
+) -> Callable[[Any], Any]:
+    """Returns Keras' `train_function` or `test_function`: takes an iterator, runs steps, returns logs. Collective: yes.
+
+    Args:
+        model: The model.
+        kind: `FIT` or `TEST`.
+        before_step: Called before each execution with the model and a function that traces the step without running it.
+    """
+    one_step = step_on_batch(model, kind)
+    steps = model.steps_per_execution
+    strategy = model.distribute_strategy
+    many = _many_steps(one_step, steps)
+    if not model.run_eagerly:
+        many = tf.function(many, reduce_retracing=True)
+    peek = tf.function(tf.autograph.experimental.do_not_convert(functools.partial(next_own_share, strategy)))
+
+    def on_own_shares(iterator: Any) -> Any:
+        logs = None
+        for _ in range(steps):
+            batch, any_left = peek(iterator)
+            if not any_left:
+                break
+            before_step(model, lambda batch=batch: _trace(model, one_step, batch, own_share=True))
+            logs = one_step(batch, own_share=True)
+        if logs is None:
+            raise StopIteration
+        return logs
+
+    def on_arrays(batches: Any) -> Any:
+        logs = None
+        for _, batch in zip(range(steps), batches, strict=False):
+            before_step(model, lambda batch=batch: _trace(model, one_step, batch))
+            logs = one_step(batch)
+        return logs
+
+    def function(iterator: Any) -> Any:
+        if not isinstance(iterator, tf.data.Iterator):
+            return on_arrays(iterator)
+        if getattr(iterator, "paceline_own_share", False):
+            return on_own_shares(iterator)
+        before_step(model, lambda: _trace(model, many, iterator))
+        return many(iterator)
+
+    return function
+
+
+def _trace(model: Any, function: Any, *arguments: Any, **options: Any) -> None:
+    if not model.run_eagerly:
+        function.get_concrete_function(*arguments, **options)
+
+
+def _many_steps(one_step: StepFunction, steps: int) -> StepFunction:
+    """Returns a function of an iterator that runs up to `steps` steps and returns the last one's logs."""
+
+    def many(iterator: Any) -> Any:
+        logs = one_step(iterator.get_next())
+        if steps == 1:
+            return logs
+        if tf.executing_eagerly():
+            for _ in range(steps - 1):
+                optional = iterator.get_next_as_optional()
+                if not optional.has_value():
+                    break
+                logs = one_step(optional.get_value())
+            return logs
+
+        def condition(done: Any, optional: Any, logs: Any) -> Any:
+            del logs
+            return tf.logical_and(done < steps, optional.has_value())
+
+        def body(done: Any, optional: Any, logs: Any) -> Any:
+            del logs
+            logs = one_step(optional.get_value())
+            following = tf.cond(done + 1 < steps, iterator.get_next_as_optional, lambda: optional)
+            return done + 1, following, logs
+
+        with tf.control_dependencies([x for x in tf.nest.flatten(logs) if isinstance(x, tf.Tensor)]):
+            first = iterator.get_next_as_optional()
+        loop = tf.while_loop(condition, body, [tf.constant(1), first, logs], parallel_iterations=1)
+        return loop[2]
+
+    return tf.autograph.experimental.do_not_convert(many)
+
+
+def predict_function(model: Any) -> Callable[[list[Any]], Any]:
+    """Returns Keras' `predict_function`: takes a list of global batches, returns their outputs. Collective: yes.
+
+    Every worker gets the outputs of all rows, in the order of the data.
+    """
+    strategy = model.distribute_strategy
+    gather_rows = getattr(strategy, "transport", None)
+
+    def on_replica(data: Any, rows: Any, total: Any) -> Any:
+        del total
+        if strategy.num_replicas_in_sync == 1:
+            return model.predict_step(data)
+        step = ReplicaStep(Kind.PREDICT)
+        with current.entered(step):
+            outputs = model.predict_step(data)
+        return tf.nest.map_structure(lambda value: cut_rows(value, rows), outputs)
+
+    def one_step(batch: Any) -> Any:
+        parts = run_on_shares(strategy, on_replica, batch)
+        if len(parts) > 1:
+            return tf.nest.map_structure(lambda *values: concat(values), *parts)
+        if gather_rows is None or gather_rows.size == 1:
+            return parts[0]
+        return gather_outputs(parts[0], gather_rows.gather_rows)
+
+    one_step = tf.autograph.experimental.do_not_convert(one_step)
+    compiled = one_step if model.run_eagerly else tf.function(one_step, reduce_retracing=True)
+
+    def function(batches: list[Any]) -> Any:
+        outputs = compiled(batches[0])
+        for batch in batches[1:]:
+            outputs = tf.nest.map_structure(lambda a, b: concat([a, b]), outputs, compiled(batch))
+        return outputs
+
+    return function

@@ -1,0 +1,75 @@
+"""Hook on Keras' losses: what a replica computes, weighted by its rows, adds up to the global batch's loss.
+
+A replica's loss enters the global one with weight `rows / total`. That is right for
+a mean over rows. Other reductions get the factor that makes it right:
+
+=========================== ==================== =================================
+reduction                   one device divides   factor on a replica
+=========================== ==================== =================================
+mean, sum_over_batch_size   by rows              1
+the same with a mask        by valid entries     (valid / all valid) * total / rows
+mean_with_sample_weight     by sum of weights    (sum / sum of all) * total / rows
+sum                         by nothing           total / rows
+=========================== ==================== =================================
+
+Source: the divisors in `keras/src/losses/loss.py` (`reduce_values`, `apply_mask`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+from keras.src.losses import loss as loss_module
+
+from paceline.training.current import current_step
+from paceline.training.step import Kind, ReplicaStep
+
+
+def install() -> None:
+    """Puts the hooks in place. Once per worker."""
+    reduce_weighted_values = loss_module.reduce_weighted_values
+    scale = loss_module.scale_loss_for_distribution
+    unscale = loss_module.unscale_loss_for_distribution
+
+    def corrected(
+        values: Any, sample_weight: Any = None, mask: Any = None, reduction: Any = "sum_over_batch_size", dtype: Any = None
+    ) -> Any:
+        loss = reduce_weighted_values(values, sample_weight, mask, reduction, dtype)
+        step = _mean_step()
+        if step is None or loss.shape.rank != 0:
+            return loss
+        factor = _factor(step, values, sample_weight, mask, reduction)
+        return loss if factor is None else loss * tf.cast(factor, loss.dtype)
+
+    loss_module.reduce_weighted_values = corrected
+    loss_module.scale_loss_for_distribution = lambda value: value if _mean_step() else scale(value)
+    loss_module.unscale_loss_for_distribution = lambda value: value if _mean_step() else unscale(value)
+
+
+def _mean_step() -> ReplicaStep | None:
+    step = current_step()
+    return step if step is not None and step.kind in (Kind.FIT, Kind.TEST) else None
+
+
+def _factor(step: ReplicaStep, values: Any, sample_weight: Any, mask: Any, reduction: Any) -> Any:
+    """Returns the factor of the table above, None for 1."""
+    if reduction in ("mean", "sum_over_batch_size"):
+        if mask is None:
+            return None
+        mine = tf.reduce_sum(tf.cast(mask, tf.float32))
+    elif reduction == "mean_with_sample_weight":
+        merged = loss_module.apply_mask(
+            None if sample_weight is None else tf.cast(tf.convert_to_tensor(sample_weight), tf.float32),
+            mask, dtype="float32", reduction=reduction,
+        )
+        if merged is None:
+            return None
+        mine = tf.reduce_sum(tf.cast(merged, tf.float32))
+    elif reduction == "sum":
+        return tf.math.divide_no_nan(step.total, step.rows)
+    else:
+        return None
+    mine = tf.stop_gradient(tf.where(step.counts, mine, 0.0))
+    everybody = step.sum_over_replicas([mine])[0]
+    return tf.stop_gradient(tf.math.divide_no_nan(mine, everybody) * tf.math.divide_no_nan(step.total, step.rows))

@@ -1,0 +1,73 @@
+"""Runs one function on every replica's share of a batch: in other processes, or on this one's devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.distribute import distribute_utils
+
+from paceline.data.own_share import stand_in
+from paceline.data.share import Share, take_share, total_rows, whole, without_optionals
+
+ReplicaFunction = Callable[[Any, tf.Tensor, tf.Tensor], Any]
+
+
+def local_replicas(strategy: Any) -> list[int]:
+    """Returns the numbers, among all replicas, of those in this process."""
+    transport = getattr(strategy, "transport", None)
+    if transport is not None:
+        return [transport.rank]
+    return list(range(strategy.num_replicas_in_sync))
+
+
+def run_on_shares(strategy: Any, function: ReplicaFunction, batch: Any, *, own_share: bool = False) -> list[Any]:
+    """Returns what `function(data, rows, total)` returned on each replica of this process. Collective: as `function`.
+
+    Args:
+        strategy: The job's strategy.
+        function: Called in a replica context with that replica's rows of the batch.
+        batch: The global batch, or with `own_share` `(data, rows, total)` of this worker.
+    """
+    if own_share:
+        shares = [Share(*batch)]
+    elif strategy.num_replicas_in_sync == 1:
+        shares = [whole(batch)]
+    else:
+        with tf.device("/cpu:0"):
+            shares = [take_share(batch, replica, strategy.num_replicas_in_sync) for replica in local_replicas(strategy)]
+    if len(shares) == 1:
+        result = strategy.run(function, args=tuple(shares[0]))
+        return [result]
+    # Structures hold None, which regroup does not take: the flat parts travel.
+    flat = [[leaf for leaf in tf.nest.flatten(share) if leaf is not None] for share in shares]
+    grouped = distribute_utils.regroup(tuple(tuple(parts) for parts in flat), always_wrap=True)
+    structure = shares[0]
+
+    def on_replica(*parts: Any) -> Any:
+        following = iter(parts)
+        leaves = [None if leaf is None else next(following) for leaf in tf.nest.flatten(structure)]
+        return function(*tf.nest.pack_sequence_as(structure, leaves))
+
+    outputs = strategy.run(on_replica, args=tuple(grouped))
+    return [_local(strategy, outputs, place) for place in range(len(shares))]
+
+
+def _local(strategy: Any, outputs: Any, place: int) -> Any:
+    return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[place], outputs)
+
+
+def next_own_share(strategy: Any, iterator: Any) -> tuple[Any, tf.Tensor]:
+    """Returns this worker's next batch with its rows and everybody's, and whether anybody had one. Collective: yes.
+
+    A worker whose data have ended goes on with a stand-in that does not count.
+    """
+    optional = iterator.get_next_as_optional()
+    spec = iterator.element_spec
+    has = optional.has_value()
+    data = tf.cond(has, optional.get_value, lambda: stand_in(spec))
+    data = without_optionals(data)
+    rows = tf.where(has, total_rows(data), 0)
+    sums = strategy.reduce(tf.distribute.ReduceOp.SUM, tf.stack([tf.cast(has, tf.int32), rows]), axis=None)
+    return (data, rows, sums[1]), sums[0] > 0

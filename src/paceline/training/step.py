@@ -1,0 +1,192 @@
+"""One step of one replica: what is noted while it runs, and the one reduction at its end."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from paceline.training import current
+
+
+class Kind(enum.Enum):
+    """What runs: the gradient of a person's own `strategy.run` loop is a sum, that of `fit` a mean."""
+
+    FIT = "fit"
+    TEST = "test"
+    PREDICT = "predict"
+    OWN_LOOP = "own loop"
+
+
+class PutOff(NamedTuple):
+    """An `optimizer.apply` that waits for the end of the step."""
+
+    optimizer: Any
+    gradients: list[Any]
+    variables: list[Any]
+
+
+class ReplicaStep:
+    """What one replica does in one step; made and used in a replica context.
+
+    Called by every replica. Collective: `finish` is, and `sum_over_replicas`.
+
+    Args:
+        kind: What runs.
+        rows: Rows of this replica that count, int32 scalar; 0 if it got a stand-in row.
+        total: Rows of all replicas, int32 scalar.
+        puts_off: Whether `optimizer.apply` may wait for the end of the step: then one
+            reduction is enough. True for Keras' own `train_step`, where nothing that
+            follows the update looks at the weights.
+        known: Keras variables that an earlier trace of the same step assigned to.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        rows: Any = None,
+        total: Any = None,
+        *,
+        puts_off: bool = False,
+        known: Iterable[Any] = (),
+    ) -> None:
+        self.kind = kind
+        self.context = tf.distribute.get_replica_context()
+        self.num_replicas: int = self.context.num_replicas_in_sync
+        self.replica: Any = self.context.replica_id_in_sync_group
+        if rows is None:
+            rows, total = tf.constant(1), tf.constant(self.num_replicas)
+        self.rows = tf.cast(rows, tf.float32)
+        self.total = tf.cast(total, tf.float32)
+        self.weight = tf.math.divide_no_nan(self.rows, self.total)
+        self.counts = self.rows > 0
+        self.puts_off = puts_off
+        self.put_off: list[PutOff] = []
+        self.before: dict[int, tuple[Any, Any]] = {}
+        self._graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+        for variable in known:
+            self.note_assignment(variable)
+
+    # -- noting ------------------------------------------------------------------------------
+
+    def note_assignment(self, variable: Any) -> None:
+        """Keeps a Keras variable's value from before its first assignment in this step."""
+        if id(variable) in self.before or variable._value is None:
+            return
+        if self._graph is None:
+            value = tf.identity(variable.value)
+        else:
+            # The assignment may sit in a branch or loop; the value from before belongs to the step.
+            with self._graph.as_default():
+                value = tf.identity(variable.value)
+        self.before[id(variable)] = (variable, value)
+
+    @property
+    def assigned(self) -> list[Any]:
+        """The Keras variables that were assigned to so far."""
+        return [variable for variable, _ in self.before.values()]
+
+    # -- sums --------------------------------------------------------------------------------
+
+    def sum_over_replicas(self, values: list[Any]) -> list[Any]:
+        """Returns sums over all replicas of tensors and `IndexedSlices`. Collective: yes."""
+        if not values:
+            return []
+        return list(self.context.all_reduce(tf.distribute.ReduceOp.SUM, values))
+
+    def weighted(self, gradient: Any) -> Any:
+        """Returns this replica's part of a gradient: weighted by rows in `fit`, as it is in an own loop.
+
+        A replica without rows gives zeros, not "its gradient times zero": NaN times zero is NaN.
+        """
+        if self.kind is not Kind.FIT:
+            return gradient
+        if isinstance(gradient, tf.IndexedSlices):
+            return tf.IndexedSlices(self.weighted(gradient.values), gradient.indices, gradient.dense_shape)
+        part = gradient * tf.cast(self.weight, gradient.dtype)
+        return tf.where(self.counts, part, tf.zeros_like(part))
+
+    def reduce_gradients(self, gradients: list[Any]) -> list[Any]:
+        """Returns the gradients of all replicas together, None where there is none. Collective: yes."""
+        present = [g for g in gradients if g is not None]
+        reduced = iter(self.sum_over_replicas([self.weighted(g) for g in present]))
+        return [None if g is None else next(reduced) for g in gradients]
+
+    # -- the end of the step -----------------------------------------------------------------
+
+    def finish(self, logs: Any = None, metrics: Iterable[Any] = ()) -> Any:
+        """Brings all replicas to the same state and returns the logs of the global batch. Collective: yes.
+
+        Args:
+            logs: What the step returned: a structure of tensors.
+            metrics: The model's metrics; a log with a metric's name becomes that metric's result.
+
+        Returns:
+            `logs`, the same on every replica.
+        """
+        deferred = [self._split_gradients(p) for p in self.put_off]
+        states = [(v, old, *self._state_part(v, old)) for v, old in self.before.values() if _is_shared(v)]
+        flat_logs = tf.nest.flatten(logs)
+        log_parts = [self._log_part(value) for value in flat_logs]
+        outgoing = [g for present, _ in deferred for g in present]
+        outgoing += [part for *_, part, _ in states]
+        outgoing += log_parts
+        incoming = iter(self.sum_over_replicas(outgoing))
+        reduced = [[None if place is None else next(incoming) for place in places] for _, places in deferred]
+        for variable, old, _, scale in states:
+            _assign_state(variable, old, next(incoming), scale)
+        flat_logs = [_log_from_sum(value, next(incoming)) for value in flat_logs]
+        for put_off, gradients in zip(self.put_off, reduced, strict=True):
+            with current.reduced_gradients():
+                put_off.optimizer.apply(gradients, put_off.variables)
+        return self._truthful(tf.nest.pack_sequence_as(logs, flat_logs), metrics)
+
+    def _split_gradients(self, put_off: PutOff) -> tuple[list[Any], list[Any]]:
+        present = [self.weighted(g) for g in put_off.gradients if g is not None]
+        return present, put_off.gradients
+
+    def _state_part(self, variable: Any, old: Any) -> tuple[Any, Any]:
+        """Returns what this replica adds for one variable, and what the sum is divided by (None: nothing)."""
+        change = tf.convert_to_tensor(variable.value) - old
+        if variable.aggregation == "sum" or variable.synchronization == "on_read":
+            scale = None
+        else:
+            change = change * tf.cast(self.rows, change.dtype)
+            scale = tf.cast(self.total, change.dtype)
+        return tf.where(self.counts, change, tf.zeros_like(change)), scale
+
+    def _log_part(self, value: Any) -> Any:
+        value = tf.convert_to_tensor(value)
+        if value.dtype.is_floating:
+            return tf.where(self.counts, value * tf.cast(self.weight, value.dtype), tf.zeros_like(value))
+        number = tf.cast(value, tf.int64)
+        return tf.where(tf.equal(self.replica, 0), number, tf.zeros_like(number))
+
+    def _truthful(self, logs: Any, metrics: Iterable[Any]) -> Any:
+        if not isinstance(logs, dict):
+            return logs
+        fresh: dict[str, Any] = {}
+        for metric in metrics:
+            if any(id(variable) in self.before for variable in metric.variables):
+                result = metric.result()
+                fresh.update(result if isinstance(result, dict) else {metric.name: result})
+        return {key: fresh.get(key, value) for key, value in logs.items()}
+
+
+def _is_shared(variable: Any) -> bool:
+    """Returns whether a variable's change must be summed: floats and metrics; seeds and counters move alike."""
+    dtype = tf.as_dtype(variable.value.dtype)
+    is_metric = variable.synchronization == "on_read"
+    return bool(dtype.is_floating or (is_metric and dtype.is_integer))
+
+
+def _assign_state(variable: Any, old: Any, total: Any, scale: Any) -> None:
+    change = total if scale is None else total / scale
+    variable.value.assign(old + tf.cast(change, old.dtype))
+
+
+def _log_from_sum(value: Any, total: Any) -> Any:
+    dtype = tf.convert_to_tensor(value).dtype
+    return tf.cast(total, dtype)

@@ -1,0 +1,166 @@
+"""Puts paceline's functions under `model.fit`, `evaluate`, `predict` and the `_on_batch` methods.
+
+Keras' own loops stay: epochs, callbacks, history, progress bar and messages are Keras'.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import tensorflow as tf
+from keras.src.backend.tensorflow import trainer as keras_trainer
+
+from paceline.data.own_share import global_dataset, is_own_share
+from paceline.errors import ConfigurationRefused
+from paceline.training import gradients
+from paceline.training.functions import iterating_function, predict_function
+from paceline.training.step import Kind
+
+
+class Observer(Protocol):
+    """What the session wants to know of, and do around, training."""
+
+    def running(self, what: str, model: Any) -> contextlib.AbstractContextManager[None]:
+        """Entered around a whole `fit`, `evaluate`, `predict` or `_on_batch` call that is not inside another."""
+        ...
+
+    def before_step(self, model: Any, trace: Callable[[], None]) -> None:
+        """Called before each execution of steps; `trace()` builds the model and the graph without running it."""
+        ...
+
+    def after_step(self, model: Any, logs: Any) -> None:
+        """Called after each execution of steps."""
+        ...
+
+
+def install(strategy: Any, observer: Observer) -> None:
+    """Puts the functions in place. Once per worker, before the script.
+
+    Args:
+        strategy: The job's strategy.
+        observer: Told of what runs.
+    """
+    trainer = keras_trainer.TensorFlowTrainer
+    trainer.make_train_function = _making("train_function", Kind.FIT, observer)
+    trainer.make_test_function = _making("test_function", Kind.TEST, observer)
+
+    def make_predict_function(self: Any, force: bool = False) -> Any:
+        if self.predict_function is None or force:
+            self.predict_function = predict_function(self)
+        return self.predict_function
+
+    trainer.make_predict_function = make_predict_function
+    trainer._maybe_symbolic_build = _symbolic_build(strategy)
+    _install_epoch_iterator(keras_trainer.TFEpochIterator)
+    for name in ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"):
+        setattr(trainer, name, _observed(name, getattr(trainer, name), strategy, observer))
+
+
+def _making(attribute: str, kind: Kind, observer: Observer) -> Callable[..., Any]:
+    def make(self: Any, force: bool = False) -> Any:
+        if getattr(self, attribute) is None or force:
+            inner = iterating_function(self, kind, observer.before_step)
+
+            def function(iterator: Any) -> Any:
+                logs = inner(iterator)
+                observer.after_step(self, logs)
+                return logs
+
+            setattr(self, attribute, function)
+        return getattr(self, attribute)
+
+    return make
+
+
+def _symbolic_build(strategy: Any) -> Callable[..., None]:
+    """Returns Keras' `_maybe_symbolic_build` without its reduction of a batch.
+
+    Plain variables may be created while a step is traced, as on one device. Mirrored
+    ones may not, so the model is built from the data's spec first.
+    """
+
+    def maybe_symbolic_build(self: Any, iterator: Any = None, data_batch: Any = None) -> None:
+        if getattr(strategy, "transport", None) is not None:
+            return
+        if iterator is not None:
+            data_batch = tf.nest.map_structure(
+                lambda spec: None if isinstance(spec, tf.OptionalSpec) else spec,
+                iterator._distributed_dataset.element_spec,
+            )
+        else:
+            data_batch = tf.nest.map_structure(lambda x: None if x is None else tf.convert_to_tensor(x), data_batch)
+        with strategy.scope():
+            self._symbolic_build(data_batch=data_batch)
+
+    return maybe_symbolic_build
+
+
+class _FlaggedIterable:
+    """Makes iterators over a dataset that say that the worker has its own share."""
+
+    def __init__(self, dataset: tf.data.Dataset) -> None:
+        self._dataset = dataset
+        self.element_spec = dataset.element_spec
+
+    def __iter__(self) -> Iterator[Any]:
+        iterator = iter(self._dataset)
+        iterator.paceline_own_share = True
+        return iterator
+
+
+def _install_epoch_iterator(owner: Any) -> None:
+    """Makes Keras' epoch iterator hand out the script's own dataset, not TensorFlow's distributed one."""
+    base = owner.__mro__[1]
+    base_reset = base.reset
+
+    def init(self: Any, distribute_strategy: Any = None, *args: Any, **kwargs: Any) -> None:
+        data = kwargs.pop("x", args[0] if args else None)
+        own = is_own_share(data)
+        base.__init__(self, global_dataset(data), *args[1:], **kwargs)
+        self._distribute_strategy = distribute_strategy
+        dataset = self.data_adapter.get_tf_dataset()
+        self._distributed_dataset = _FlaggedIterable(dataset) if own else dataset
+        self._ends_together = own
+        if own:
+            self._num_batches = None
+
+    def reset(self: Any) -> None:
+        base_reset(self)
+        if self._ends_together:
+            self._num_batches = None
+
+    owner.__init__ = init
+    owner.reset = reset
+
+
+def _observed(name: str, original: Any, strategy: Any, observer: Observer) -> Any:
+    @functools.wraps(original)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        adopt(self, strategy)
+        if name == "predict" and is_own_share(args[0] if args else kwargs.get("x")):
+            raise _own_share_predict()
+        with observer.running(name, self):
+            return original(self, *args, **kwargs)
+
+    return method
+
+
+def adopt(model: Any, strategy: Any) -> None:
+    """Makes a model and its optimizers belong to the job's strategy, wherever they were made. Collective: no."""
+    model._distribute_strategy = strategy
+    optimizers = [model.optimizer, *vars(model).values()]
+    for optimizer in optimizers:
+        if hasattr(optimizer, "_distribution_strategy") or hasattr(optimizer, "inner_optimizer"):
+            gradients.adopt(optimizer, strategy)
+
+
+def _own_share_predict() -> ConfigurationRefused:
+    return ConfigurationRefused(
+        "predict cannot put rows in order that only one worker has.",
+        got="a dataset from distribute_datasets_from_function",
+        expected="a dataset or arrays that every worker has alike: each predicts a part, everybody gets all rows",
+        fix="model.predict(dataset)   with the dataset as it is before it is distributed",
+    )
