@@ -1,0 +1,61 @@
+"""The strategy of one process with several replicas: TensorFlow's Mirrored, with Keras variables that are plain copies."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+from keras.src.backend.tensorflow.core import Variable
+from tensorflow.python.distribute import collective_all_reduce_strategy, distribute_lib, mirrored_strategy, one_device_strategy
+
+
+class LocalStrategy(
+    collective_all_reduce_strategy._CollectiveAllReduceStrategyExperimental,  # type: ignore[misc]
+    mirrored_strategy.MirroredStrategy,  # type: ignore[misc]
+    one_device_strategy.OneDeviceStrategy,  # type: ignore[misc]
+):
+    """`MirroredStrategy` over devices of this process, and an instance of whatever a script names.
+
+    Made by `LocalStrategy.create` before the script; constructors that the script calls
+    return that object, so `__init__` must do nothing.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    @classmethod
+    def create(cls, devices: Sequence[str], cross_device_ops: Any = None) -> LocalStrategy:
+        """Returns the strategy over `devices`, for instance `["/cpu:0", "/cpu:1"]`. Collective: no."""
+        self: LocalStrategy = object.__new__(cls)
+        extended = mirrored_strategy.MirroredExtended(self, devices=list(devices), cross_device_ops=cross_device_ops)
+        distribute_lib.Strategy.__init__(self, extended)
+        return self
+
+
+def install_variables(strategy: LocalStrategy) -> None:
+    """Makes every Keras variable mirrored, wherever it is created, with copies that are assigned to one by one.
+
+    TensorFlow would aggregate at each assignment inside a replica (two reductions for
+    each BatchNorm layer and step) and sum metrics at each read. A step does that once,
+    at its end (`paceline.training.step`), so here a copy is a copy. Once per process.
+    """
+
+    def _initialize(self: Any, value: Any) -> None:
+        if isinstance(value, tf.Variable):
+            self._value = value
+            return
+        with _scope(strategy):
+            self._value = tf.Variable(value, dtype=self._dtype, trainable=self.trainable, name=self.name)
+
+    Variable._initialize = _initialize
+
+
+def _scope(strategy: LocalStrategy) -> contextlib.AbstractContextManager[Any]:
+    """Returns the strategy's scope, unless a replica is running: there TensorFlow's own rules hold."""
+    context = tf.distribute.get_replica_context()
+    if context is not None and context.strategy is strategy:
+        return contextlib.nullcontext()
+    scope: contextlib.AbstractContextManager[Any] = strategy.scope()
+    return scope
