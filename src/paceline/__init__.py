@@ -7,4 +7,23 @@ loaded when they are first used.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paceline.session.state import is_chief, num_workers, rank, strategy
+
 __version__ = "0.1.0"
+
+__all__ = ["__version__", "is_chief", "num_workers", "rank", "strategy"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from paceline.session import state
+
+        return getattr(state, name)
+    raise AttributeError(f"module 'paceline' has no attribute {name!r}; it offers {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -86,7 +86,7 @@ def take_share(data: Any, index: int, count: int) -> Share:
     # a replica without rows gets one row, which then does not count
     shown_begin = tf.where(end > begin, begin, 0)
     shown_end = tf.where(end > begin, end, tf.minimum(1, total))
-    data = tf.nest.map_structure(lambda leaf: _cut(leaf, shown_begin, shown_end, total), data)
+    data = tf.nest.map_structure(lambda leaf: slice_rows(leaf, shown_begin, shown_end, total), data)
     return Share(data, end - begin, total)
 
 
@@ -97,17 +97,16 @@ def whole(data: Any) -> Share:
     return Share(data, total, total)
 
 
-def _cut(leaf: Any, begin: Any, end: Any, total: Any) -> Any:
-    if leaf is None:
-        return None
-    if isinstance(leaf, tf.SparseTensor):
-        size = tf.concat([[tf.cast(end - begin, tf.int64)], leaf.dense_shape[1:]], axis=0)
-        start = tf.concat([[tf.cast(begin, tf.int64)], tf.zeros_like(leaf.dense_shape[1:])], axis=0)
-        return tf.sparse.slice(leaf, start, size)
-    rows = rows_of(leaf)
+def slice_rows(leaf: Any, begin: Any, end: Any, total: Any) -> Any:
+    """Returns rows `begin` to `end` of one part of a batch of `total` rows; what has no rows stays whole."""
+    rows = None if leaf is None else rows_of(leaf)
     if rows is None:
         return leaf
     with tf.control_dependencies([_same_rows(rows, total)]):
+        if isinstance(leaf, tf.SparseTensor):
+            size = tf.concat([[tf.cast(end - begin, tf.int64)], leaf.dense_shape[1:]], axis=0)
+            start = tf.concat([[tf.cast(begin, tf.int64)], tf.zeros_like(leaf.dense_shape[1:])], axis=0)
+            return tf.sparse.slice(leaf, start, size)
         if isinstance(leaf, tf.RaggedTensor):
             return leaf[begin:end]
         return tf.convert_to_tensor(leaf)[begin:end]

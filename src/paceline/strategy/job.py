@@ -21,6 +21,7 @@ from tensorflow.python.distribute import (
 
 from paceline.collectives.fused import sum_dense, sum_slices
 from paceline.collectives.transport import Transport
+from paceline.strategy.run_hook import RunHook
 
 #: The classes that a script may name; `isinstance` must hold for each of them.
 NAMED = (
@@ -30,7 +31,7 @@ NAMED = (
 )
 
 
-class JobStrategy(*NAMED):  # type: ignore[misc]
+class JobStrategy(RunHook, *NAMED):  # type: ignore[misc]
     """The job's strategy as one worker sees it: `size` replicas, one of them here.
 
     An instance of `MultiWorkerMirroredStrategy`, `MirroredStrategy` and

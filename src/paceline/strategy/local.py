@@ -8,14 +8,13 @@ from typing import Any
 
 import tensorflow as tf
 from keras.src.backend.tensorflow.core import Variable
-from tensorflow.python.distribute import collective_all_reduce_strategy, distribute_lib, mirrored_strategy, one_device_strategy
+from tensorflow.python.distribute import distribute_lib, mirrored_strategy
+
+from paceline.strategy.job import NAMED
+from paceline.strategy.run_hook import RunHook
 
 
-class LocalStrategy(
-    collective_all_reduce_strategy._CollectiveAllReduceStrategyExperimental,  # type: ignore[misc]
-    mirrored_strategy.MirroredStrategy,  # type: ignore[misc]
-    one_device_strategy.OneDeviceStrategy,  # type: ignore[misc]
-):
+class LocalStrategy(RunHook, *NAMED):  # type: ignore[misc]
     """`MirroredStrategy` over devices of this process, and an instance of whatever a script names.
 
     Made by `LocalStrategy.create` before the script; constructors that the script calls
@@ -32,6 +31,12 @@ class LocalStrategy(
         extended = mirrored_strategy.MirroredExtended(self, devices=list(devices), cross_device_ops=cross_device_ops)
         distribute_lib.Strategy.__init__(self, extended)
         return self
+
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+        """Returns TensorFlow's distributed dataset, which remembers the one it was made from for `model.fit`."""
+        distributed = super().experimental_distribute_dataset(dataset, options)
+        distributed.paceline_global = dataset
+        return distributed
 
 
 def install_variables(strategy: LocalStrategy) -> None:

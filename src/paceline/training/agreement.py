@@ -39,10 +39,28 @@ def variables_of(model: Any) -> list[Named]:
     return found
 
 
+def is_built(model: Any) -> bool:
+    """Returns whether the model has all its variables: then workers can be compared before the first step."""
+    return bool(model.built) and (model.optimizer is None or bool(model.optimizer.built) or not model.trainable_variables)
+
+
 def digest(variable: Any) -> str:
-    """Returns a short hash of a variable's bits."""
-    array = np.ascontiguousarray(np.asarray(variable.value))
-    return hashlib.blake2b(array.tobytes(), digest_size=8).hexdigest()
+    """Returns a short hash of a variable's bits; of all its copies where they are not the same."""
+    copies = getattr(variable.value, "values", None) or (variable.value,)
+    hashes = [_hash(np.asarray(copy)) for copy in copies]
+    return hashes[0] if len(set(hashes)) == 1 else "/".join(hashes)
+
+
+def _hash(array: np.ndarray[Any, Any]) -> str:
+    return hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=8).hexdigest()
+
+
+def unequal(model: Any, transport: Transport) -> list[str]:
+    """Returns the names of variables whose copies differ, in this process or between workers. Collective: yes."""
+    named = variables_of(model)
+    here = [i for i, n in enumerate(named) if "/" in digest(n.variable)]
+    there = differing(named, transport) if transport.size > 1 else []
+    return [named[i].name for i in sorted({*here, *there})]
 
 
 def check_same_model(model: Any, transport: Transport) -> list[str]:

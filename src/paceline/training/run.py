@@ -10,6 +10,7 @@ from tensorflow.python.distribute import distribute_utils
 
 from paceline.data.own_share import stand_in
 from paceline.data.share import Share, take_share, total_rows, whole, without_optionals
+from paceline.training import own_loop
 
 ReplicaFunction = Callable[[Any, tf.Tensor, tf.Tensor], Any]
 
@@ -37,6 +38,7 @@ def run_on_shares(strategy: Any, function: ReplicaFunction, batch: Any, *, own_s
     else:
         with tf.device("/cpu:0"):
             shares = [take_share(batch, replica, strategy.num_replicas_in_sync) for replica in local_replicas(strategy)]
+    own_loop.leave_as_it_is(function)
     if len(shares) == 1:
         result = strategy.run(function, args=tuple(shares[0]))
         return [result]
@@ -50,6 +52,7 @@ def run_on_shares(strategy: Any, function: ReplicaFunction, batch: Any, *, own_s
         leaves = [None if leaf is None else next(following) for leaf in tf.nest.flatten(structure)]
         return function(*tf.nest.pack_sequence_as(structure, leaves))
 
+    own_loop.leave_as_it_is(on_replica)
     outputs = strategy.run(on_replica, args=tuple(grouped))
     return [_local(strategy, outputs, place) for place in range(len(shares))]
 

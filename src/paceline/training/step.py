@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from paceline.training import current
+from paceline.training import current, guard
 
 
 class Kind(enum.Enum):
@@ -94,6 +94,7 @@ class ReplicaStep:
         """Returns sums over all replicas of tensors and `IndexedSlices`. Collective: yes."""
         if not values:
             return []
+        guard.note_exchange()
         return list(self.context.all_reduce(tf.distribute.ReduceOp.SUM, values))
 
     def weighted(self, gradient: Any) -> Any:

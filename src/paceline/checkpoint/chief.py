@@ -1,0 +1,112 @@
+"""The chief writes, the others wait; and a write that only some workers ask for does not hang.
+
+A write is not a collective: scripts say `if chief: model.save(...)`, or give every
+worker a path of its own (TensorFlow's tutorial does). So the chief never waits, and
+the others look at what the chief has done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from paceline.journal.status import Phase, StatusReader, StatusWriter
+
+T = TypeVar("T")
+_POLL_S = 0.01
+
+
+class Outcome(NamedTuple):
+    """What became of a write on this worker: whether it was done here, and what it returned."""
+
+    done_here: bool
+    result: Any
+
+
+class ChiefWrites:
+    """Runs writes on the chief and makes the other workers wait for them.
+
+    Args:
+        rank: This worker's rank.
+        size: Number of workers.
+        status: This worker's status page.
+        attempt_dir: The folder that holds `worker-R/` of all workers.
+    """
+
+    def __init__(self, rank: int, size: int, status: StatusWriter, attempt_dir: Path) -> None:
+        self.rank = rank
+        self.size = size
+        self._status = status
+        self._record = attempt_dir / "worker-0" / "saves.jsonl"
+        self._chief = StatusReader(attempt_dir / "worker-0" / "status")
+        self._asked: Counter[str] = Counter()
+        self._inside = threading.local()
+
+    def write(self, path: str | os.PathLike[str], do: Callable[[], T]) -> Outcome:
+        """Does a write on the chief; elsewhere waits until the chief has done the same one.
+
+        Another worker writes itself what the chief will not: a path of its own.
+
+        Args:
+            path: What is written; the same on the chief and on a worker that waits for it.
+            do: Writes.
+        """
+        if self.size == 1 or getattr(self._inside, "on", False):
+            return Outcome(True, do())
+        name = _name_of(path)
+        self._asked[name] += 1
+        if self.rank == 0:
+            return Outcome(True, self._write(name, do))
+        if self._wait_for_chief(name, self._asked[name]):
+            return Outcome(False, None)
+        return Outcome(True, self._guarded(do))
+
+    def _write(self, name: str, do: Callable[[], T]) -> T:
+        result = self._guarded(do)
+        with self._record.open("a", encoding="utf-8") as record:
+            record.write(json.dumps(name) + "\n")
+        self._status.add_save()
+        return result
+
+    def _guarded(self, do: Callable[[], T]) -> T:
+        phase = self._status.phase
+        self._status.set_phase(Phase.CHECKPOINT)
+        self._inside.on = True
+        try:
+            return do()
+        finally:
+            self._inside.on = False
+            self._status.set_phase(phase)
+
+    def _wait_for_chief(self, name: str, ordinal: int) -> bool:
+        """Returns True once the chief has written `name` for the `ordinal`-th time, False if it will not."""
+        seen = -1
+        while True:
+            chief = self._chief.read()
+            if chief.saves != seen:
+                seen = chief.saves
+                if self._count_written(name) >= ordinal:
+                    return True
+            # Once the chief has ended, or waits in a collective that this worker has not come to,
+            # it writes nothing more before this worker goes on.
+            if chief.phase is Phase.END or chief.collectives > self._status.collectives:
+                return self._count_written(name) >= ordinal
+            time.sleep(_POLL_S)
+
+    def _count_written(self, name: str) -> int:
+        try:
+            lines = self._record.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return 0
+        return sum(1 for line in lines if line == json.dumps(name))
+
+
+def _name_of(path: str | os.PathLike[str]) -> str:
+    text = os.fspath(path)
+    return text if "://" in text else os.path.abspath(text)

@@ -1,0 +1,44 @@
+"""`paceline.strategy()` in a script that was started by plain `python`."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from paceline.collectives.transport import Alone
+from paceline.session import hooks
+from paceline.session.state import State
+from paceline.strategy.job import JobStrategy
+from paceline.strategy.local import LocalStrategy
+
+
+class _Unobserved:
+    """Watches nothing."""
+
+    @contextlib.contextmanager
+    def running(self, what: str, model: Any) -> Iterator[None]:
+        """Watches nothing."""
+        del what, model
+        yield
+
+    def before_step(self, model: Any, trace: Callable[[], None]) -> None:
+        """Watches nothing."""
+
+    def after_step(self, model: Any, logs: Any) -> None:
+        """Watches nothing."""
+
+
+def start_alone() -> State:
+    """Returns the place of a process without a job: all GPUs of this machine, or its CPU. Collective: no."""
+    gpus = [device.name for device in tf.config.list_logical_devices("GPU")]
+    strategy: Any
+    if len(gpus) > 1:
+        strategy = LocalStrategy.create(gpus)
+    else:
+        strategy = JobStrategy.create(Alone(), gpus[0] if gpus else "/cpu:0", lambda dataset: dataset)
+    hooks.install(strategy, _Unobserved(), lambda line: print(f"paceline: {line}", file=sys.stderr))
+    return State(strategy=strategy, rank=0, num_workers=1)

@@ -1,0 +1,149 @@
+"""One worker's session from the first import of TensorFlow to its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+import paceline
+from paceline.callbacks import alike, one_writer
+from paceline.checkpoint import hooks as save_hooks
+from paceline.checkpoint.chief import ChiefWrites
+from paceline.collectives.transport import Alone, Transport
+from paceline.data.distribute import share_dataset
+from paceline.errors import ConfigurationRefused
+from paceline.journal.status import Phase, StatusReader
+from paceline.session import hooks, state
+from paceline.session.observer import SessionObserver
+from paceline.session.script import run_script
+from paceline.session.watch import StatusWatch
+from paceline.strategy.job import JobStrategy
+from paceline.strategy.local import LocalStrategy
+from paceline.training import guard
+from paceline.worker import signals
+
+_POLL_S = 0.02
+
+
+class Session:
+    """A worker's part of a job; see `paceline.session.main`."""
+
+    def __init__(self, job: dict[str, Any], rank: int, journal: Any, status: Any) -> None:
+        self.job = job
+        self.rank = rank
+        self.size = int(job["num_workers"])
+        self.journal = journal
+        self.status = status
+        self.attempt_dir = Path(job["run_dir"]) / "attempts" / str(job["attempt"])
+
+    def run(self) -> int:
+        """Runs the script and returns its exit code. Collective: yes, at the start and at the end."""
+        self.status.set_phase(Phase.CONNECT)
+        device = self._devices()
+        transport = self._transport()
+        # TensorFlow's server, where there is one, took SIGTERM for itself.
+        signals.restore_signals()
+        strategy = self._strategy(transport, device)
+        transport.barrier()
+        self.journal.event("ready", replicas=strategy.num_replicas_in_sync, transport=transport.name)
+        if self.rank == 0:
+            self._write_versions()
+        observer = SessionObserver(transport, self.journal, self.status, self.tell)
+        hooks.install(strategy, observer, self.tell)
+        save_hooks.install(ChiefWrites(self.rank, self.size, self.status, self.attempt_dir))
+        alike.install(transport)
+        one_writer.install(self.rank)
+        state.enter(state.State(strategy=strategy, rank=self.rank, num_workers=self.size))
+        keras.utils.set_random_seed(int(self.job["seed"]))
+        self.status.set_phase(Phase.SCRIPT)
+        code = run_script(self.job["script"])
+        if code == 0:
+            guard.check_end(strategy)
+            self._meet_at_the_end()
+        self.journal.event("end", exit_code=code)
+        return code
+
+    def tell(self, text: str) -> None:
+        """Shows a person one line, once for the job, and keeps it in the journal."""
+        self.journal.event("note", text=text)
+        if self.rank == 0:
+            print(f"paceline: {text}", file=sys.stderr, flush=True)
+
+    # -- start -------------------------------------------------------------------------------
+
+    def _devices(self) -> str:
+        """Makes this worker's devices ready and returns where its replica lives."""
+        gpus = tf.config.list_physical_devices("GPU")
+        for gpu in gpus:
+            tf.config.experimental.set_memory_growth(gpu, True)
+        count = int(self.job.get("replicas_per_worker", 1))
+        if not gpus and count > 1:
+            cpu = tf.config.list_physical_devices("CPU")[0]
+            tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
+        return "/gpu:0" if gpus else "/cpu:0"
+
+    def _transport(self) -> Transport:
+        name = self.job["transport"]
+        watch = StatusWatch(self.status)
+        if name == "none" or self.size == 1:
+            return Alone()
+        if name == "mpi":
+            from paceline.collectives.mpi import MpiTransport
+
+            return MpiTransport(self.rank, self.size, watch)
+        if name in ("ring", "nccl"):
+            from paceline.collectives.ring import RingTransport
+
+            return RingTransport(self.job["cluster"], self.rank, watch, hint=name)
+        raise ConfigurationRefused(
+            "The transport between workers is unknown.",
+            got=f"transport {name!r} in job.json",
+            expected="none, mpi or ring",
+            fix="paceline run --communication auto ...",
+        )
+
+    def _strategy(self, transport: Transport, device: str) -> Any:
+        count = int(self.job.get("replicas_per_worker", 1))
+        gpus = [gpu.name for gpu in tf.config.list_logical_devices("GPU")]
+        if self.size == 1 and (count > 1 or (self.job["strategy"] == "mirrored" and len(gpus) > 1)):
+            return LocalStrategy.create(gpus or [f"/cpu:{i}" for i in range(count)])
+        resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+            tf.train.ClusterSpec(self.job.get("cluster") or {"worker": ["localhost:0"] * self.size}),
+            task_type="worker",
+            task_id=self.rank,
+        )
+        rank, size = self.rank, self.size
+        return JobStrategy.create(transport, device, lambda dataset: share_dataset(dataset, rank, size), resolver)
+
+    def _write_versions(self) -> None:
+        versions = {
+            "paceline": paceline.__version__,
+            "python": platform.python_version(),
+            "tensorflow": tf.__version__,
+            "keras": keras.__version__,
+        }
+        path = Path(self.job["run_dir"]) / "versions.json"
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
+        temporary.replace(path)
+
+    # -- end ---------------------------------------------------------------------------------
+
+    def _meet_at_the_end(self) -> None:
+        """Returns when every worker has ended its script; the launcher watches that the wait ends."""
+        self.status.set_phase(Phase.END)
+        waiting = [
+            StatusReader(self.attempt_dir / f"worker-{rank}" / "status") for rank in range(self.size) if rank != self.rank
+        ]
+        while waiting:
+            waiting = [reader for reader in waiting if reader.read().phase is not Phase.END]
+            if waiting:
+                time.sleep(_POLL_S)

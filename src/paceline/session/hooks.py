@@ -1,0 +1,32 @@
+"""Puts every hook on Keras and TensorFlow in place, in one order, once per process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from paceline.collectives.ring import reuse_instance_keys
+from paceline.strategy import constructors, default
+from paceline.strategy.local import LocalStrategy, install_variables
+from paceline.training import gradients, guard, losses, metrics, own_loop, random, trainer, variables
+from paceline.training.trainer import Observer
+
+
+def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> None:
+    """Makes Keras train under `strategy`, whatever the script does.
+
+    Args:
+        strategy: The job's strategy.
+        observer: Told of what runs.
+        tell: Shows a person one line.
+    """
+    constructors.install(strategy, tell)
+    default.set_default(strategy)
+    if isinstance(strategy, LocalStrategy):
+        install_variables(strategy)
+        reuse_instance_keys()
+    for hook in (variables, metrics, losses, gradients, random):
+        hook.install()
+    guard.install()
+    strategy.around_run = own_loop.around_run
+    trainer.install(strategy, observer)

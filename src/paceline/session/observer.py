@@ -1,0 +1,100 @@
+"""What a session does around training: the same model on all workers, a live status, events."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from paceline.collectives.transport import Transport
+from paceline.journal.status import Phase
+from paceline.training import agreement
+
+#: The loss is read from the device this often for the live view: reading waits for the step.
+_LOSS_EVERY_S = 0.5
+_PHASES = {"evaluate": Phase.EVALUATE, "test_on_batch": Phase.EVALUATE, "predict": Phase.PREDICT, "predict_on_batch": Phase.PREDICT}
+
+
+class SessionObserver:
+    """See `paceline.training.trainer.Observer`."""
+
+    def __init__(self, transport: Transport, journal: Any, status: Any, tell: Callable[[str], None]) -> None:
+        self._transport = transport
+        self._journal = journal
+        self._status = status
+        self._tell = tell
+        self._calls: list[str] = []
+        self._due: set[int] = set()
+        self._checked: set[int] = set()
+        self._step = 0
+        self._samples = 0
+        self._fits = 0
+        self._loss = math.nan
+        self._loss_at = 0.0
+
+    @contextlib.contextmanager
+    def running(self, what: str, model: Any) -> Iterator[None]:
+        """Marks a call; around the outermost `fit`, checks that all workers end with one model. Collective: yes."""
+        outermost = not self._calls
+        self._calls.append(what)
+        before = self._status.phase
+        if outermost and (what in ("fit", "evaluate") or id(model) not in self._checked):
+            self._due.add(id(model))
+            self._checked.add(id(model))
+        if what == "fit":
+            self._fits += 1
+            self._journal.event("fit_begin", fit=self._fits, model=model.name)
+        try:
+            yield
+            if what == "fit":
+                self._check_end(model)
+                self._journal.event("fit_end", fit=self._fits)
+        finally:
+            self._calls.pop()
+            self._status.set_phase(before)
+
+    def before_step(self, model: Any, trace: Callable[[], None]) -> None:
+        """Before the first step of a call, builds the model and makes sure that it is the same everywhere."""
+        if id(model) in self._due:
+            self._status.set_phase(Phase.TRACE)
+            trace()
+            if agreement.is_built(model):
+                self._agree(model)
+        self._status.set_phase(_PHASES.get(self._calls[-1] if self._calls else "", Phase.STEP))
+
+    def after_step(self, model: Any, logs: Any) -> None:
+        """Keeps the status page; checks a model that was only built by its first step."""
+        if id(model) in self._due:
+            self._agree(model)
+        if self._calls and self._calls[-1] in ("fit", "train_on_batch"):
+            self._step += model.steps_per_execution
+            now = time.monotonic()
+            if now - self._loss_at > _LOSS_EVERY_S:
+                self._loss_at = now
+                self._loss = _loss_of(logs)
+            self._status.set_step(self._step, samples=self._samples, loss=self._loss)
+        self._status.set_phase(Phase.CALLBACK if self._calls else Phase.SCRIPT)
+
+    def _agree(self, model: Any) -> None:
+        self._due.discard(id(model))
+        if self._transport.size == 1:
+            return
+        replaced = agreement.check_same_model(model, self._transport)
+        if replaced:
+            names = ", ".join(replaced[:5]) + (f" and {len(replaced) - 5} more" if len(replaced) > 5 else "")
+            self._tell(f"{model.name}: the workers began with different values; the chief's are taken for {names}")
+
+    def _check_end(self, model: Any) -> None:
+        names = agreement.unequal(model, self._transport)
+        if names:
+            self._tell(f"{model.name}: after fit the workers differ in {', '.join(names)}")
+            self._journal.event("drift", variables=names)
+
+
+def _loss_of(logs: Any) -> float:
+    try:
+        return float(logs["loss"])
+    except (KeyError, TypeError, ValueError):
+        return math.nan
