@@ -12,6 +12,8 @@ in the launcher and is idle once every rank has called ``MPI_Init``.
 
 from __future__ import annotations
 
+import os
+import secrets
 import selectors
 import socket
 import threading
@@ -54,11 +56,12 @@ class PmiServer:
     def __init__(self, num_ranks: int) -> None:
         self._num_ranks = num_ranks
         self._pairs = [socket.socketpair() for _ in range(num_ranks)]
-        self._name = "kvs_paceline"
+        # MPICH names the shared memory after this; a name met twice would join two jobs.
+        self._name = f"paceline_{os.getpid()}_{secrets.token_hex(8)}"
         # Tells MPICH that all ranks share this host.
         self._store: dict[str, str] = {"PMI_process_mapping": f"(vector,(0,1,{num_ranks}))"}
         self._at_barrier: set[int] = set()
-        self._met = 0
+        self._pids: dict[int, int] = {}
         self._stop_reader, self._stop_writer = socket.socketpair()
         self._thread = threading.Thread(target=self._serve, name="pmi-server", daemon=True)
 
@@ -74,6 +77,10 @@ class PmiServer:
     def child_fd(self, rank: int) -> int:
         """Returns the descriptor that the process of rank ``rank`` must inherit."""
         return self._pairs[rank][1].fileno()
+
+    def adopt(self, rank: int, pid: int) -> None:
+        """Says which process has which rank, so that its shared memory is not left behind."""
+        self._pids[rank] = pid
 
     def start(self) -> None:
         """Starts to answer, in a thread."""
@@ -120,10 +127,23 @@ class PmiServer:
             self._at_barrier.add(rank)
             if len(self._at_barrier) == self._num_ranks:
                 self._at_barrier.clear()
+                self._unlink_shared_memory()
                 for peer in range(self._num_ranks):
                     self._send(peer, "cmd=barrier_out rc=0")
             return
         self._send(rank, self._reply(command, request))
+
+    def _unlink_shared_memory(self) -> None:
+        """Removes the name of the memory that every rank has mapped by now.
+
+        MPICH removes it in ``MPI_Finalize``; a rank that is killed never gets there, and the file would stay
+        in /dev/shm until the machine is restarted.
+        """
+        for path in {path for pid in self._pids.values() for path in _shared_memory_of(pid)}:
+            try:
+                os.unlink(path)
+            except OSError:  # another rank's entry was the same file
+                pass
 
     def _reply(self, command: str, request: Mapping[str, str]) -> str:
         """Returns the answer to every command but the barrier."""
@@ -166,6 +186,14 @@ def parse(line: str) -> dict[str, str]:
     if mark:
         fields["value"] = value
     return fields
+
+
+def _shared_memory_of(pid: int) -> set[str]:
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
+            return {line.split()[-1] for line in file if " /dev/shm/mpich_" in line}
+    except OSError:
+        return set()
 
 
 def _receive(sock: socket.socket) -> bytes:
