@@ -60,3 +60,29 @@ def _time(event: Event) -> float:
 def _rank_of(path: Path) -> tuple[int, str]:
     _, _, rank = path.parent.name.partition("-")
     return (int(rank) if rank.isdecimal() else -1, rank)
+
+
+class Tail:
+    """Reads a journal while it is written: each ``poll`` returns what is new.
+
+    Args:
+        path: The journal; it may not exist yet.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.fspath(path)
+        self._offset = 0
+
+    def poll(self) -> list[Event]:
+        """Returns the events of the lines completed since the last call."""
+        try:
+            if os.stat(self._path).st_size <= self._offset:
+                return []
+            with open(self._path, "rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except OSError:
+            return []
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        return [event for line in whole.split(b"\n") if (event := parse(line)) is not None]

@@ -18,11 +18,16 @@ _ONE_PROCESS = ("one-device", "mirrored")
 
 @dataclass(frozen=True)
 class Decision:
-    """One decision: what, which value, and why."""
+    """One decision: what, which value, and why.
+
+    Attributes:
+        is_fallback: It is not the best there is; a person should see it.
+    """
 
     name: str
     value: Any
     reason: str
+    is_fallback: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +166,7 @@ def _usable_gpus(options: RunOptions, facts: MachineFacts) -> tuple[tuple[str, .
     if options.devices is not None:
         return options.devices, "asked for with --devices"
     if facts.gpus and not facts.tensorflow_uses_gpus:
-        return (), f"{len(facts.gpus)} GPUs are here, but tensorflow-cpu is installed: it cannot use them"
+        return (), f"{len(facts.gpus)} GPU(s) are here, but tensorflow-cpu is installed: it cannot use them"
     return facts.gpus, facts.gpus_source
 
 
@@ -218,7 +223,7 @@ def _transport(
         return Decision("transport", "ring", "GPUs: NCCL, met through TensorFlow's own collectives")
     if missing:
         reason = f"TensorFlow's own; {' and '.join(missing)} not installed. Faster: {_INSTALL_MPI}"
-        return Decision("transport", "ring", reason)
+        return Decision("transport", "ring", reason, is_fallback=True)
     reason = f"CPU workers on one host: shared memory, no port opened (mpich {facts.mpich})"
     return Decision("transport", "mpi", reason)
 
@@ -231,7 +236,7 @@ def _share_cores(
     each = max(1, facts.num_cores // num_workers)
     if facts.num_cores < num_workers:
         reason = f"more workers than cores ({facts.num_cores}): they share, slowly"
-        return ((),) * num_workers, each, Decision("cores", each, reason)
+        return ((),) * num_workers, each, Decision("cores", each, reason, is_fallback=True)
     if facts.num_cores < len(facts.cpus):
         reason = f"{facts.num_cores} cores' worth of time granted by the control group; not pinned"
         return ((),) * num_workers, each, Decision("cores", each, reason)
