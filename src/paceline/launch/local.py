@@ -135,7 +135,7 @@ def _request(
     variables.setdefault("PYTHONHASHSEED", str(plan.seed % 2**32))
     variables["PACELINE_JOB"] = str(directory.job(_ATTEMPT))
     variables["PACELINE_RANK"] = str(rank)
-    inherited = (lease_fd,)
+    inherited: tuple[int, ...] = (lease_fd,)
     if pmi is not None:
         variables.update(pmi.environment(rank))
         inherited = (lease_fd, pmi.child_fd(rank))

@@ -27,6 +27,8 @@ SHARED_MEMORY_ONLY: Mapping[str, str] = {
     "MPIR_CVAR_CH4_OFI_ENABLE_ATOMICS": "0",
 }
 
+# Between two looks at whether every rank has mapped the shared memory.
+_LOOK_S = 0.2
 _FIXED_ANSWERS = {
     "init": "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
     "get_maxes": "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=4096",
@@ -62,6 +64,9 @@ class PmiServer:
         self._store: dict[str, str] = {"PMI_process_mapping": f"(vector,(0,1,{num_ranks}))"}
         self._at_barrier: set[int] = set()
         self._pids: dict[int, int] = {}
+        self._asked: set[int] = set()  # ranks that have begun MPI_Init
+        self._mapped: set[int] = set()  # ranks that have mapped the shared memory
+        self._shared_memory: set[str] = set()
         self._stop_reader, self._stop_writer = socket.socketpair()
         self._thread = threading.Thread(target=self._serve, name="pmi-server", daemon=True)
 
@@ -96,6 +101,7 @@ class PmiServer:
         if self._thread.is_alive():
             self._stop_writer.send(b"x")
             self._thread.join(timeout=2)
+        self._unlink()
         for ours, child in self._pairs:
             ours.close()
             child.close()
@@ -109,7 +115,11 @@ class PmiServer:
                 selector.register(ours, selectors.EVENT_READ, rank)
             pending = [b""] * self._num_ranks
             while True:
-                for key, _ in selector.select():
+                is_forming = len(self._mapped) < self._num_ranks and bool(self._asked)
+                ready = selector.select(_LOOK_S if is_forming else None)
+                if is_forming:
+                    self._remove_shared_memory_name()
+                for key, _ in ready:
                     if key.data is None:
                         return
                     rank = key.data
@@ -123,27 +133,37 @@ class PmiServer:
 
     def _answer(self, rank: int, request: Mapping[str, str]) -> None:
         command = request.get("cmd", "")
+        self._asked.add(rank)
         if command == "barrier_in":
             self._at_barrier.add(rank)
             if len(self._at_barrier) == self._num_ranks:
                 self._at_barrier.clear()
-                self._unlink_shared_memory()
                 for peer in range(self._num_ranks):
                     self._send(peer, "cmd=barrier_out rc=0")
             return
         self._send(rank, self._reply(command, request))
 
-    def _unlink_shared_memory(self) -> None:
-        """Removes the name of the memory that every rank has mapped by now.
+    def _remove_shared_memory_name(self) -> None:
+        """Removes the name of the ranks' shared memory once all of them have mapped it.
 
         MPICH removes it in ``MPI_Finalize``; a rank that is killed never gets there, and the file would stay
         in /dev/shm until the machine is restarted.
         """
-        for path in {path for pid in self._pids.values() for path in _shared_memory_of(pid)}:
+        for rank in self._asked - self._mapped:
+            paths = _shared_memory_of(self._pids.get(rank, 0))
+            if paths:
+                self._mapped.add(rank)
+                self._shared_memory |= paths
+        if len(self._mapped) == self._num_ranks:
+            self._unlink()
+
+    def _unlink(self) -> None:
+        for path in self._shared_memory:
             try:
                 os.unlink(path)
-            except OSError:  # another rank's entry was the same file
+            except OSError:  # MPICH has done it
                 pass
+        self._shared_memory.clear()
 
     def _reply(self, command: str, request: Mapping[str, str]) -> str:
         """Returns the answer to every command but the barrier."""
@@ -191,7 +211,9 @@ def parse(line: str) -> dict[str, str]:
 def _shared_memory_of(pid: int) -> set[str]:
     try:
         with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
-            return {line.split()[-1] for line in file if " /dev/shm/mpich_" in line}
+            # An unlinked file is marked "(deleted)".
+            words = (line.split() for line in file if " /dev/shm/mpich_" in line)
+            return {word[5] for word in words}
     except OSError:
         return set()
 

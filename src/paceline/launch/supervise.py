@@ -5,10 +5,9 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from paceline.errors import EXIT_LIMIT, LimitReached
-from paceline.journal.reader import Tail
+from paceline.journal.reader import Tail, read
 from paceline.journal.status import Phase, Status, StatusReader
 from paceline.launch import verdict
 from paceline.launch.interrupts import Interrupts
@@ -167,9 +166,5 @@ class Supervisor:
 
     def _failure(self, rank: int, code: int) -> verdict.Failure:
         worker = self._workers[rank]
-        return verdict.make_failure(rank, code, worker.ended_at or time.time(), read_journal(worker.directory))
-
-
-def read_journal(directory: Path) -> list[verdict.Event]:
-    """Returns all events of the worker whose folder this is."""
-    return Tail(directory / "journal.jsonl").poll()
+        events = read(worker.directory / "journal.jsonl")
+        return verdict.make_failure(rank, code, worker.ended_at or time.time(), events)

@@ -66,7 +66,7 @@ def _run_session(assignment: Assignment, journal: JournalWriter, status: StatusW
     except KeyboardInterrupt as error:
         crash.report(error, journal)
         code = 130
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001  whatever the script raises ends it
         code = crash.report(error, journal)
     journal.event("end", exit_code=code)
     return code

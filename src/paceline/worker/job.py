@@ -71,7 +71,7 @@ def read_assignment(environ: Mapping[str, str]) -> Assignment:
 def _read(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
-            job = json.load(file)
+            job: dict[str, Any] = json.load(file)
     except OSError as error:
         raise ConfigurationRefused(
             "The description of the job cannot be read.",
