@@ -1,0 +1,110 @@
+"""What this machine offers. Looks, decides nothing."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import math
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_NVIDIA_SMI_LIMIT_S = 20.0
+_NO_DEVICE = ("", "-1", "none", "NoDevFiles")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineFacts:
+    """Facts about this host and this Python.
+
+    Attributes:
+        host: Name of this machine.
+        cpus: Cores that this process may run on.
+        cpu_quota: Cores' worth of time that the control group grants; ``None``: no limit.
+        gpus: Ids for ``CUDA_VISIBLE_DEVICES`` of the GPUs that may be used.
+        gpus_source: Where ``gpus`` was learned.
+        tensorflow_uses_gpus: ``False`` where only the CPU build of TensorFlow is installed.
+        mpi4py: Version, or ``None``.
+        mpich: Version of the MPI library from PyPI, or ``None``.
+    """
+
+    host: str
+    cpus: tuple[int, ...]
+    cpu_quota: int | None = None
+    gpus: tuple[str, ...] = ()
+    gpus_source: str = ""
+    tensorflow_uses_gpus: bool = True
+    mpi4py: str | None = None
+    mpich: str | None = None
+
+    @property
+    def num_cores(self) -> int:
+        """Cores that a job here can keep busy."""
+        return min(len(self.cpus), self.cpu_quota or len(self.cpus))
+
+
+def collect(environ: Mapping[str, str]) -> MachineFacts:
+    """Returns the facts of this host; imports neither TensorFlow nor MPI."""
+    gpus, source = _gpus(environ)
+    return MachineFacts(
+        host=os.uname().nodename,
+        cpus=tuple(sorted(os.sched_getaffinity(0))),
+        cpu_quota=_cpu_quota(),
+        gpus=gpus,
+        gpus_source=source,
+        tensorflow_uses_gpus=_version("tensorflow") is not None or _version("tensorflow-cpu") is None,
+        mpi4py=_version("mpi4py") if importlib.util.find_spec("mpi4py") else None,
+        mpich=_version("mpich"),
+    )
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _gpus(environ: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+    """Returns the ids of the GPUs that may be used and where that was learned."""
+    visible = environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        ids = tuple(word.strip() for word in visible.split(","))
+        # CUDA ignores everything from the first invalid id on.
+        stop = next((i for i, word in enumerate(ids) if word in _NO_DEVICE), len(ids))
+        return ids[:stop], f"CUDA_VISIBLE_DEVICES={visible}"
+    if shutil.which("nvidia-smi") is None:
+        return (), "no nvidia-smi here"
+    try:
+        answer = subprocess.run(
+            ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            timeout=_NVIDIA_SMI_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return (), "nvidia-smi did not answer"
+    if answer.returncode != 0:
+        return (), f"nvidia-smi ended with {answer.returncode}"
+    return tuple(line.strip() for line in answer.stdout.splitlines() if line.strip().isdecimal()), "nvidia-smi"
+
+
+def _cpu_quota(root: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Returns how many cores' worth of time the control group grants (containers), or ``None``."""
+    try:
+        quota, period = (root / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        try:
+            quota = (root / "cpu/cpu.cfs_quota_us").read_text()
+            period = (root / "cpu/cpu.cfs_period_us").read_text()
+        except OSError:
+            return None
+    try:
+        cores = math.ceil(int(quota) / int(period))
+    except (ValueError, ZeroDivisionError):  # "max"
+        return None
+    return cores if cores > 0 else None

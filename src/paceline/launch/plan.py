@@ -1,0 +1,245 @@
+"""Decides how a job runs: facts and options in, one ``JobPlan`` with its reasons out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from paceline.errors import ConfigurationRefused
+from paceline.launch.facts import MachineFacts
+from paceline.launch.options import RunOptions
+
+STRATEGIES = ("auto", "one-device", "mirrored", "multi-worker", "parameter-server", "tpu")
+COMMUNICATIONS = ("auto", "nccl", "ring", "mpi", "hierarchical", "one-device")
+_INSTALL_MPI = "pip install mpi4py mpich"
+_ONE_PROCESS = ("one-device", "mirrored")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision: what, which value, and why.
+
+    Attributes:
+        is_fallback: It is not the best there is; a person should see it.
+    """
+
+    name: str
+    value: Any
+    reason: str
+    is_fallback: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobPlan:
+    """Everything that is decided before a process starts.
+
+    Attributes:
+        devices: GPU ids of each worker; ``()`` for all: none.
+        cpus: Cores that each worker is pinned to; empty: not pinned.
+        intra_op: Threads of one TensorFlow operation; 0 leaves it to TensorFlow.
+        decisions: Each decision with its reason, in the order made.
+    """
+
+    script: Mapping[str, Any]
+    num_workers: int
+    replicas_per_worker: int
+    strategy: str
+    transport: str
+    seed: int
+    devices: tuple[tuple[str, ...], ...]
+    cpus: tuple[tuple[int, ...], ...]
+    intra_op: int
+    env: Mapping[str, str]
+    verbose_communication: bool
+    start_s: float
+    grace_s: float
+    host: str
+    decisions: tuple[Decision, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the plan as plain values, for plan.json and ``--dry-run``."""
+        return {"schema": 1, **asdict(self)}
+
+    def job(self, run_dir: str, attempt: int, addresses: tuple[str, ...]) -> dict[str, Any]:
+        """Returns job.json of one attempt; ``docs/contracts.md`` has the form."""
+        return {
+            "schema": 1,
+            "script": dict(self.script),
+            "num_workers": self.num_workers,
+            "replicas_per_worker": self.replicas_per_worker,
+            "strategy": self.strategy,
+            "transport": self.transport,
+            "seed": self.seed,
+            "cluster": {"worker": list(addresses)} if self.num_workers > 1 else {},
+            "threads": {"intra_op": self.intra_op, "inter_op": 0},
+            "devices": [list(devices) for devices in self.devices],
+            "run_dir": run_dir,
+            "attempt": attempt,
+            "env": dict(self.env),
+            "verbose_communication": self.verbose_communication,
+            "limits": {"start_s": self.start_s, "grace_s": self.grace_s},
+        }
+
+
+def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed: int) -> JobPlan:
+    """Returns how the job runs.
+
+    Args:
+        options: What was asked for.
+        facts: What the machine offers.
+        cwd: Folder that the script runs in.
+        drawn_seed: Seed to use where none was asked for.
+
+    Raises:
+        ConfigurationRefused: What was asked for cannot work here.
+    """
+    _check(options)
+    gpus, gpus_reason = _usable_gpus(options, facts)
+    workers = _workers(options, gpus, gpus_reason)
+    num_workers = int(workers.value)
+    devices = _share_devices(gpus, num_workers, given=options.devices is not None)
+    transport = _transport(options, facts, num_workers, has_gpus=bool(gpus))
+    cpus, intra_op, cores_decision = _share_cores(facts, num_workers)
+    seed = Decision("seed", options.seed, "asked for with --seed")
+    if options.seed is None:
+        seed = Decision("seed", drawn_seed, "drawn; --seed N repeats this run")
+    return JobPlan(
+        script={
+            "kind": "module" if options.module else "path",
+            "target": options.target,
+            "argv": list(options.script_args),
+            "cwd": cwd,
+        },
+        num_workers=num_workers,
+        replicas_per_worker=options.replicas_per_worker,
+        strategy=options.strategy,
+        transport=str(transport.value),
+        seed=int(seed.value),
+        devices=devices,
+        cpus=cpus,
+        intra_op=intra_op,
+        env=dict(options.env),
+        verbose_communication=options.verbose_communication,
+        start_s=options.start_timeout_s,
+        grace_s=options.grace_s,
+        host=facts.host,
+        decisions=(
+            workers,
+            Decision("devices", [list(ids) for ids in devices], gpus_reason),
+            transport,
+            cores_decision,
+            seed,
+        ),
+    )
+
+
+def _check(options: RunOptions) -> None:
+    for name, value, known in (
+        ("--strategy", options.strategy, STRATEGIES),
+        ("--communication", options.communication, COMMUNICATIONS),
+    ):
+        if value not in known:
+            raise ConfigurationRefused(
+                f"{name} does not know this word.", got=f"{name} {value}", expected=" | ".join(known)
+            )
+    if options.workers is not None and options.workers < 1:
+        raise ConfigurationRefused(
+            "A job needs a worker.", got=f"--workers {options.workers}", expected="1 or more"
+        )
+    if options.replicas_per_worker < 1:
+        raise ConfigurationRefused(
+            "A worker needs a replica.",
+            got=f"--replicas-per-worker {options.replicas_per_worker}",
+            expected="1 or more",
+        )
+    if options.strategy in _ONE_PROCESS and (options.workers or 1) > 1:
+        raise ConfigurationRefused(
+            f"The strategy {options.strategy} is one process.",
+            got=f"--strategy {options.strategy} with --workers {options.workers}",
+            expected="--workers 1, or a strategy for several workers",
+            fix=f"paceline run --workers {options.workers} --strategy multi-worker {options.target}",
+        )
+
+
+def _usable_gpus(options: RunOptions, facts: MachineFacts) -> tuple[tuple[str, ...], str]:
+    if options.devices is not None:
+        return options.devices, "asked for with --devices"
+    if facts.gpus and not facts.tensorflow_uses_gpus:
+        return (), f"{len(facts.gpus)} GPU(s) are here, but tensorflow-cpu is installed: it cannot use them"
+    return facts.gpus, facts.gpus_source
+
+
+def _workers(options: RunOptions, gpus: tuple[str, ...], gpus_reason: str) -> Decision:
+    if options.workers is not None:
+        return Decision("workers", options.workers, "asked for with --workers")
+    if options.strategy in _ONE_PROCESS:
+        return Decision("workers", 1, f"--strategy {options.strategy} is one process")
+    if gpus:
+        return Decision("workers", len(gpus), f"one for each GPU ({gpus_reason})")
+    return Decision("workers", 1, f"no GPU ({gpus_reason})")
+
+
+def _share_devices(
+    gpus: tuple[str, ...], num_workers: int, *, given: bool
+) -> tuple[tuple[str, ...], ...]:
+    """Returns the GPUs of each worker: equal shares, in order; too few GPUs are refused."""
+    if gpus and len(gpus) < num_workers:
+        raise ConfigurationRefused(
+            "There are more workers than GPUs, and workers do not share a GPU.",
+            got=f"{num_workers} workers, GPUs {','.join(gpus)}",
+            expected=f"at most {len(gpus)} workers",
+            fix=f"--workers {len(gpus)}" + ("" if given else ', or --devices "" to train on the CPU'),
+        )
+    share = len(gpus) // num_workers
+    return tuple(gpus[rank * share : (rank + 1) * share] for rank in range(num_workers))
+
+
+def _transport(
+    options: RunOptions, facts: MachineFacts, num_workers: int, *, has_gpus: bool
+) -> Decision:
+    asked = options.communication
+    if num_workers == 1:
+        return Decision("transport", "none", "one worker")
+    missing = [name for name in ("mpi4py", "mpich") if getattr(facts, name) is None]
+    if asked == "mpi":
+        if missing:
+            raise ConfigurationRefused(
+                "MPI cannot be used: a package is missing.",
+                got=f"--communication mpi without {' and '.join(missing)}",
+                expected="mpi4py and mpich in this Python",
+                fix=_INSTALL_MPI,
+            )
+        return Decision("transport", "mpi", "asked for with --communication")
+    if asked in ("hierarchical", "one-device"):
+        raise ConfigurationRefused(
+            "This communication is for the replicas of one process.",
+            got=f"--communication {asked} with {num_workers} workers",
+            expected="auto, nccl, ring or mpi",
+        )
+    if asked != "auto":
+        return Decision("transport", "ring", f"--communication {asked}: TensorFlow's own collectives")
+    if has_gpus:
+        return Decision("transport", "ring", "GPUs: NCCL, met through TensorFlow's own collectives")
+    if missing:
+        reason = f"TensorFlow's own; {' and '.join(missing)} not installed. Faster: {_INSTALL_MPI}"
+        return Decision("transport", "ring", reason, is_fallback=True)
+    reason = f"CPU workers on one host: shared memory, no port opened (mpich {facts.mpich})"
+    return Decision("transport", "mpi", reason)
+
+
+def _share_cores(
+    facts: MachineFacts, num_workers: int
+) -> tuple[tuple[tuple[int, ...], ...], int, Decision]:
+    if num_workers == 1:
+        return ((),), 0, Decision("cores", 0, "one worker: TensorFlow uses all it may")
+    each = max(1, facts.num_cores // num_workers)
+    if facts.num_cores < num_workers:
+        reason = f"more workers than cores ({facts.num_cores}): they share, slowly"
+        return ((),) * num_workers, each, Decision("cores", each, reason, is_fallback=True)
+    if facts.num_cores < len(facts.cpus):
+        reason = f"{facts.num_cores} cores' worth of time granted by the control group; not pinned"
+        return ((),) * num_workers, each, Decision("cores", each, reason)
+    cpus = tuple(facts.cpus[rank * each : (rank + 1) * each] for rank in range(num_workers))
+    reason = f"{len(facts.cpus)} cores divided by {num_workers} workers, each pinned to its own"
+    return cpus, each, Decision("cores", each, reason)

@@ -1,0 +1,151 @@
+"""The launcher's own words to the person."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from paceline.errors import LimitReached
+from paceline.journal.status import Status
+from paceline.launch import verdict
+from paceline.launch.output import OutputPump
+from paceline.launch.plan import JobPlan
+from paceline.launch.screen import Screen
+
+_SHOWN_LINES = 30
+
+
+class Report:
+    """Says on stderr what happens to a job.
+
+    Args:
+        plan: The job.
+        attempt_directory: Where its workers' files are.
+        screen: The person's terminal.
+        quiet: Say nothing but failures.
+    """
+
+    def __init__(self, plan: JobPlan, attempt_directory: Path, screen: Screen, *, quiet: bool) -> None:
+        self._plan = plan
+        self._directory = attempt_directory
+        self._screen = screen
+        self._quiet = quiet
+        self._noted: set[str] = set()
+        self._oom_kills_before = _oom_kills()
+
+    def begin(self, run_directory: Path) -> None:
+        """Says what was decided."""
+        if self._quiet:
+            return
+        plan = self._plan
+        number = "1 worker" if plan.num_workers == 1 else f"{plan.num_workers} workers"
+        parts = [f"{number} on {plan.host}", f"strategy {plan.strategy}"]
+        if plan.num_workers > 1:
+            parts.append(f"transport {plan.transport}")
+        self._screen.say(f"paceline: {', '.join(parts)}; files in {run_directory}")
+        for decision in plan.decisions:
+            if decision.is_fallback:
+                self._screen.say(f"paceline: {decision.name}: {decision.value}. {decision.reason}")
+
+    def end(self, code: int, seconds: float) -> None:
+        """Says how the job ended."""
+        if not self._quiet:
+            self._screen.say(f"paceline: ended with exit code {code} after {seconds:.1f} s")
+
+    def note(self, text: str) -> None:
+        """Shows a worker's note, once however many workers wrote it."""
+        if text and text not in self._noted:
+            self._noted.add(text)
+            if not self._quiet:
+                self._screen.say(f"paceline: {text}")
+
+    def ending(self, number: signal.Signals) -> None:
+        """Says that a signal ends the job."""
+        again = "; once more kills at once" if number == signal.SIGINT else ""
+        self._screen.say(f"paceline: {number.name}, ending {self._plan.num_workers} worker(s){again}")
+
+    def limit(self, limit: LimitReached) -> None:
+        """Shows a limit that was reached."""
+        self._screen.say(f"paceline: {limit}")
+
+    def failure(
+        self,
+        failures: Sequence[verdict.Failure],
+        ended_ranks: Sequence[int],
+        statuses: Mapping[int, Status],
+        pump: OutputPump,
+    ) -> None:
+        """Names the worker that failed first, with its last lines where they were not shown yet."""
+        first = verdict.first_failure(failures)
+        meaning = verdict.meaning_of(first.code, oom_kills=_oom_kills() - self._oom_kills_before)
+        alike = [f.rank for f in failures if f is not first and verdict.is_same_error(f, first)]
+        which = _ranks(sorted([first.rank, *alike])) if alike else f"worker {first.rank}"
+        of = f" of {self._plan.num_workers}" if self._plan.num_workers > 1 else ""
+        how = "failed alike" if alike else "failed" + (" first" if self._plan.num_workers > 1 else "")
+        lines = [f"paceline: {which}{of} on {self._plan.host} {how}: {meaning}"]
+        if not any(pump.is_shown(rank) for rank in (first.rank, *alike)):
+            lines += [f"  | {line}" for line in last_lines(first, pump.tail(first.rank))]
+        for failure in failures:
+            if failure is not first and failure.rank not in alike:
+                lines.append(f"  worker {failure.rank} failed after it: {verdict.meaning_of(failure.code)}")
+        for rank in ended_ranks:
+            phase = verdict.describe_phase(statuses.get(rank, Status()))
+            lines.append(f"  worker {rank} was ended; it was in {phase}")
+        lines.append(f"  output:   {self._directory / f'worker-{first.rank}'}")
+        self._screen.say("\n".join(lines))
+
+    def not_ready(self, late: Sequence[int], statuses: Mapping[int, Status], passed_s: float) -> LimitReached:
+        """Returns the error for workers that were not ready in time."""
+        phases = (
+            f"worker {rank} in {verdict.describe_phase(statuses[rank])}"
+            if statuses[rank].updated
+            else f"worker {rank} has not reported at all"
+            for rank in late
+        )
+        return LimitReached(
+            f"{_ranks(late).capitalize()} of {self._plan.num_workers} on {self._plan.host} not ready "
+            f"within the start limit of {self._plan.start_s:g} s.",
+            got=f"after {passed_s:.0f} s: {', '.join(phases)}",
+            expected="every worker has met its peers before the script starts",
+            fix=f"see {self._directory}/worker-{late[0]}/stacks and stderr.log, or raise --start-timeout",
+        )
+
+    def left_alone(
+        self, ended: Sequence[int], alone: Sequence[int], statuses: Mapping[int, Status]
+    ) -> LimitReached:
+        """Returns the error for workers that wait for peers that have ended."""
+        verb, wait = ("has" if len(ended) == 1 else "have"), ("waits" if len(alone) == 1 else "wait")
+        steps = ", ".join(sorted({str(statuses[rank].step) for rank in alone}))
+        return LimitReached(
+            f"{_ranks(ended).capitalize()} {verb} ended the script, {_ranks(alone)} {wait} in step {steps}.",
+            got=f"no progress in a collective for {verdict.END_LIMIT_S:g} s",
+            expected="every worker makes the same number of steps, and the same calls of fit, evaluate, save",
+            fix=f"look for a branch on the worker's rank in {self._plan.script['target']}",
+        )
+
+
+def last_lines(failure: verdict.Failure, stderr_tail: Sequence[str]) -> list[str]:
+    """Returns the lines that explain a failure: its traceback, or else what it printed last."""
+    if failure.error is not None and (text := str(failure.error.fields.get("traceback", ""))):
+        return text.rstrip("\n").split("\n")[-_SHOWN_LINES:]
+    return list(stderr_tail)[-_SHOWN_LINES:]
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    """Returns ranks in words.
+
+    >>> _ranks([1]), _ranks([0, 2])
+    ('worker 1', 'workers 0 and 2')
+    """
+    words = [str(rank) for rank in ranks]
+    return f"worker {words[0]}" if len(words) == 1 else f"workers {', '.join(words[:-1])} and {words[-1]}"
+
+
+def _oom_kills() -> int:
+    """Returns how many processes the kernel has killed for want of memory since it started."""
+    try:
+        with open("/proc/vmstat", encoding="ascii") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith("oom_kill ")), 0)
+    except OSError:
+        return 0

@@ -1,0 +1,109 @@
+"""The person's terminal, shared by the chief's output and the lines of the live view below it.
+
+The cursor always rests where the chief's output stopped, also in the middle of a line, so that a progress
+bar may rewrite its line. The view is drawn below and the cursor brought back.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import threading
+
+from rich.cells import cell_len
+
+_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]|[\x00-\x07\x0b-\x0c\x0e-\x1f\x7f]")
+_CLEAR_BELOW = b"\x1b[J"
+
+
+class Screen:
+    """Writes to our stdout and stderr; safe to call from several threads.
+
+    Args:
+        stdout_fd: Where the chief's stdout goes.
+        stderr_fd: Where the chief's stderr and our own words go; the view too, if it is a terminal.
+        with_view: Whether a live view is shown.
+    """
+
+    def __init__(self, stdout_fd: int = 1, stderr_fd: int = 2, *, with_view: bool = False) -> None:
+        self._fds = {"stdout": stdout_fd, "stderr": stderr_fd}
+        self._terminals = {name: os.isatty(fd) for name, fd in self._fds.items()}
+        self.with_view = with_view and self._terminals["stderr"]
+        self._lock = threading.Lock()
+        self._line = ""  # what the terminal shows in the cursor's line, up to its last carriage return
+        self._column = 0
+        self._view: tuple[str, ...] = ()
+        self._gone: set[str] = set()
+
+    @property
+    def stdout_is_terminal(self) -> bool:
+        """Whether a progress bar can be drawn on stdout."""
+        return self._terminals["stdout"]
+
+    def size(self) -> tuple[int, int]:
+        """Returns rows and columns."""
+        columns, rows = shutil.get_terminal_size()
+        return rows, columns
+
+    def write(self, name: str, data: bytes) -> None:
+        """Writes output of a worker to ``stdout`` or ``stderr``."""
+        with self._lock:
+            if not self._terminals[name]:
+                self._put(name, data)
+                return
+            redraw = bool(self._view) and b"\n" in data
+            self._put(name, _CLEAR_BELOW + data if redraw else data)
+            self._follow(data.decode("utf-8", "replace"))
+            if redraw:
+                self._draw()
+
+    def say(self, text: str) -> None:
+        """Writes lines of our own to stderr, on lines of their own."""
+        lead = b"\n" if self._column and self._terminals["stderr"] else b""
+        self.write("stderr", lead + text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def show(self, lines: tuple[str, ...]) -> None:
+        """Replaces the view by ``lines``; no line removes it."""
+        if not self.with_view:
+            return
+        with self._lock:
+            if lines == self._view:
+                return
+            if self._view:
+                self._put("stderr", b"\x1b[s" + b"\x1b[B\r" + _CLEAR_BELOW + b"\x1b[u")
+            self._view = lines
+            if lines:
+                self._draw()
+
+    def _draw(self) -> None:
+        _, columns = self.size()
+        shown = "".join(f"\n\r\x1b[2m{line[: columns - 1]}\x1b[0m\x1b[K" for line in self._view)
+        column = min(self._column, columns - 1) + 1
+        self._put("stderr", f"{shown}\x1b[{len(self._view)}A\x1b[{column}G".encode())
+
+    def _follow(self, text: str) -> None:
+        """Keeps count of the column in which the cursor stands."""
+        last = text.rpartition("\n")[2]
+        if "\n" in text:
+            self._column = 0
+        for part in re.split(r"([\r\b])", _CONTROL.sub("", last)):
+            if part == "\r":
+                self._column = 0
+            elif part == "\b":
+                self._column = max(0, self._column - 1)
+            else:
+                self._column += cell_len(part.expandtabs(8))
+        _, columns = self.size()
+        if self._column > columns:
+            self._column %= columns
+
+    def _put(self, name: str, data: bytes) -> None:
+        if name in self._gone:
+            return
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._fds[name], view) :]
+        except OSError:  # whoever read it is gone (| head); the training goes on, its logs are kept
+            self._gone.add(name)

@@ -1,0 +1,170 @@
+"""Watches the workers until the job has ended, and ends it when one of them fails, waits in vain or a person says so."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+
+from paceline.errors import EXIT_LIMIT, LimitReached
+from paceline.journal.reader import Tail, read
+from paceline.journal.status import Phase, Status, StatusReader
+from paceline.launch import verdict
+from paceline.launch.interrupts import Interrupts
+from paceline.launch.output import OutputPump
+from paceline.launch.plan import JobPlan
+from paceline.launch.process import WorkerProcess, resize_terminal
+from paceline.launch.report import Report
+from paceline.launch.screen import Screen
+from paceline.launch.view import View
+
+_POLL_S = 0.05
+_LOOK_S = 0.5
+# Workers that fail of the same cause end within a moment; the first of them is told by its journal.
+_SETTLE_S = 0.3
+# Ctrl-C ends everything within 10 s: a worker has this long, what is left of it is killed.
+_INTERRUPT_S = 7.0
+_STACKS_S = 0.3
+
+
+class Supervisor:
+    """Watches the workers of one attempt.
+
+    Args:
+        plan: The job.
+        workers: Its processes, by rank.
+        pump: What carries their output.
+        screen: The person's terminal.
+        interrupts: Signals that came.
+        report: Says what happened.
+    """
+
+    def __init__(
+        self,
+        plan: JobPlan,
+        workers: Sequence[WorkerProcess],
+        pump: OutputPump,
+        screen: Screen,
+        interrupts: Interrupts,
+        report: Report,
+    ) -> None:
+        self._plan = plan
+        self._workers = workers
+        self._pump = pump
+        self._screen = screen
+        self._interrupts = interrupts
+        self._report = report
+        self._readers = [StatusReader(worker.directory / "status") for worker in workers]
+        self._tails = [Tail(worker.directory / "journal.jsonl") for worker in workers]
+        self._statuses: dict[int, Status] = {}
+        self._ready: set[int] = set()
+        self._waiting: dict[int, verdict.Waiting] = {}
+        self._view = View()
+        self._began = time.monotonic()
+        self._next_look = 0.0
+
+    def watch(self) -> int:
+        """Returns the job's exit code once every worker has ended."""
+        while True:
+            if self._interrupts.first is not None:
+                return self._end_by_signal(self._interrupts.first)
+            codes = self._codes()
+            if any(codes.values()):
+                return self._end_by_failure()
+            if len(codes) == len(self._workers):
+                self._look()
+                return 0
+            if time.monotonic() >= self._next_look:
+                self._next_look = time.monotonic() + _LOOK_S
+                self._look()
+                limit = self._limit_reached(codes)
+                if limit is not None:
+                    return self._end_by_limit(limit)
+            time.sleep(_POLL_S)
+
+    def _codes(self) -> dict[int, int]:
+        polled = {worker.rank: worker.poll() for worker in self._workers}
+        return {rank: code for rank, code in polled.items() if code is not None}
+
+    def _look(self) -> None:
+        """Reads pages and journals, and shows them."""
+        now = time.time()
+        self._statuses = {rank: reader.read() for rank, reader in enumerate(self._readers)}
+        self._waiting = verdict.follow_waiting(self._waiting, self._statuses, now)
+        for rank, tail in enumerate(self._tails):
+            for event in tail.poll():
+                if event.kind == "ready":
+                    self._ready.add(rank)
+                elif event.kind == "note":
+                    self._report.note(str(event.fields.get("text", "")))
+        if self._interrupts.resized:
+            self._interrupts.resized = False
+            for worker in self._workers:
+                if worker.has_terminal and worker.poll() is None:
+                    resize_terminal(worker.stdout_fd, self._screen.size())
+        if self._screen.with_view:
+            self._screen.show(self._view.lines(self._statuses, self._codes(), now))
+
+    def _limit_reached(self, codes: dict[int, int]) -> LimitReached | None:
+        passed_s = time.monotonic() - self._began
+        late = [w.rank for w in self._workers if w.rank not in self._ready and w.rank not in codes]
+        if late and passed_s > self._plan.start_s:
+            return self._report.not_ready(late, self._statuses, passed_s)
+        ended = [
+            rank for rank, status in self._statuses.items() if rank in codes or status.phase == Phase.END
+        ]
+        alone = verdict.left_alone(ended, self._waiting, time.time())
+        return self._report.left_alone(ended, alone, self._statuses) if alone else None
+
+    def _end_by_signal(self, number: signal.Signals) -> int:
+        self._screen.show(())
+        self._report.ending(number)
+        self._end_all(number, _INTERRUPT_S)
+        return 128 + number
+
+    def _end_by_failure(self) -> int:
+        time.sleep(_SETTLE_S)
+        failures = [self._failure(rank, code) for rank, code in self._codes().items() if code]
+        others = [worker for worker in self._workers if worker.poll() is None]
+        self._look()
+        statuses = dict(self._statuses)
+        self._end_all(signal.SIGTERM, self._plan.grace_s)
+        if self._interrupts.first is not None and not failures:
+            return 128 + self._interrupts.first
+        self._pump.finish()
+        self._screen.show(())
+        self._report.failure(failures, [worker.rank for worker in others], statuses, self._pump)
+        return verdict.first_failure(failures).code
+
+    def _end_by_limit(self, limit: LimitReached) -> int:
+        for worker in self._workers:
+            worker.send(signal.SIGUSR1)  # has its stacks written
+        time.sleep(_STACKS_S)
+        self._end_all(signal.SIGTERM, self._plan.grace_s)
+        self._pump.finish()
+        self._screen.show(())
+        self._report.limit(limit)
+        return EXIT_LIMIT
+
+    def _end_all(self, number: signal.Signals, patience_s: float) -> None:
+        """Ends every worker: ``number`` at first; SIGKILL after ``patience_s``, or when a person insists."""
+        began, insisted = time.monotonic(), self._interrupts.count
+        for worker in self._workers:
+            worker.send(number)
+        while len(self._codes()) < len(self._workers):
+            if self._interrupts.count > insisted and number != self._interrupts.first:
+                # Ctrl-C while the job is being ended after a failure: hurry, but politely once.
+                insisted, number = self._interrupts.count, self._interrupts.first or number
+                patience_s = min(patience_s, time.monotonic() - began + _INTERRUPT_S)
+            elif self._interrupts.count > insisted or time.monotonic() - began > patience_s:
+                break
+            time.sleep(_POLL_S)
+        for worker in self._workers:
+            worker.kill_group()
+        for worker in self._workers:
+            worker.wait(2.0)
+
+    def _failure(self, rank: int, code: int) -> verdict.Failure:
+        worker = self._workers[rank]
+        events = read(worker.directory / "journal.jsonl")
+        return verdict.make_failure(rank, code, worker.ended_at or time.time(), events)

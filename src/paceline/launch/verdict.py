@@ -1,0 +1,121 @@
+"""What the ends and silences of workers mean. Pure functions over what was seen."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from paceline.journal.events import Event
+from paceline.journal.status import Phase, Status
+
+# How long workers may sit in a collective after a peer has ended its script.
+END_LIMIT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A worker that ended badly.
+
+    Attributes:
+        t: When: the time of its ``error`` event where it wrote one, else when its end was seen.
+        error: Its ``error`` event, or ``None``: it was killed, or left by itself.
+    """
+
+    rank: int
+    code: int
+    t: float
+    error: Event | None = None
+
+
+def make_failure(rank: int, code: int, ended_at: float, events: Sequence[Event]) -> Failure:
+    """Returns the failure of a worker, given its journal."""
+    error = next((event for event in events if event.kind == "error"), None)
+    return Failure(rank, code, min(ended_at, error.t) if error else ended_at, error)
+
+
+def first_failure(failures: Sequence[Failure]) -> Failure:
+    """Returns the failure that came first: the others may be its consequences.
+
+    >>> first_failure([Failure(0, 1, 9.0), Failure(1, 137, 8.5)]).rank
+    1
+    """
+    return min(failures, key=lambda failure: (failure.t, failure.rank))
+
+
+def meaning_of(code: int, *, oom_kills: int = 0) -> str:
+    """Returns an exit code in words.
+
+    Args:
+        code: Exit code; 128+n after signal n.
+        oom_kills: How many processes the kernel has killed for want of memory during the run.
+
+    >>> meaning_of(1)
+    'exit code 1'
+    >>> meaning_of(139)
+    'exit code 139, ended by SIGSEGV'
+    """
+    if code == 78:
+        return "exit code 78, its configuration was refused"
+    if not 128 < code < 128 + 65:
+        return f"exit code {code}"
+    try:
+        name = signal.Signals(code - 128).name
+    except ValueError:
+        name = f"signal {code - 128}"
+    text = f"exit code {code}, ended by {name}"
+    if code == 128 + signal.SIGKILL:
+        text += (
+            ": the kernel ran out of memory and killed it"
+            if oom_kills
+            else ": somebody killed it, or its control group ran out of memory"
+        )
+    return text
+
+
+def is_same_error(one: Failure, other: Failure) -> bool:
+    """Returns whether two workers failed with the same error."""
+    if one.error is None or other.error is None:
+        return False
+    return all(one.error.fields.get(key) == other.error.fields.get(key) for key in ("type", "text"))
+
+
+def describe_phase(status: Status) -> str:
+    """Returns what a worker was doing, in a few words."""
+    where = status.phase.name
+    return f"{where}, step {status.step}" if status.step else where
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A worker that sits in a collective.
+
+    Attributes:
+        collectives: How many it had entered.
+        since: When it was first seen with that number.
+    """
+
+    collectives: int
+    since: float
+
+
+def follow_waiting(
+    before: Mapping[int, Waiting], statuses: Mapping[int, Status], now: float
+) -> dict[int, Waiting]:
+    """Returns the workers that sit in a collective now, each since when."""
+    waiting = {}
+    for rank, status in statuses.items():
+        if status.phase == Phase.REDUCE:
+            old = before.get(rank)
+            same = old is not None and old.collectives == status.collectives
+            waiting[rank] = old if old is not None and same else Waiting(status.collectives, now)
+    return waiting
+
+
+def left_alone(
+    ended: Sequence[int], waiting: Mapping[int, Waiting], now: float, limit_s: float = END_LIMIT_S
+) -> list[int]:
+    """Returns the ranks that wait, over the limit, for workers that have ended their script."""
+    if not ended:
+        return []
+    return sorted(rank for rank, wait in waiting.items() if now - wait.since > limit_s and rank not in ended)

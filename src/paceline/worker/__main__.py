@@ -1,0 +1,114 @@
+"""``python -m paceline.worker``: prepares this process, then hands over to the session."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import importlib
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from typing import NoReturn, cast
+
+from paceline.errors import PacelineError
+from paceline.journal.status import Phase, StatusWriter
+from paceline.journal.writer import JournalWriter
+from paceline.worker import crash, lease, signals
+from paceline.worker.environment import settings
+from paceline.worker.job import Assignment, read_assignment
+
+# By name: this room starts without TensorFlow, the session does not.
+SESSION_MODULE = "paceline.session"
+
+
+def main() -> int:
+    """Runs this worker's part of the job and returns its exit code."""
+    arguments = _parse_arguments()
+    lease.hold(arguments.lease_fd, arguments.launcher_pid)
+    _forget_current_directory()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    try:
+        assignment = read_assignment(os.environ)
+        assignment.directory.mkdir(parents=True, exist_ok=True)
+        variables = settings(assignment, os.environ)
+    except PacelineError as error:
+        print(crash.format_error(error), file=sys.stderr, end="")
+        return error.exit_code
+    os.environ.update(variables)
+    pmi = os.environ.get("PMI_FD", "")
+    if pmi.isdecimal():
+        os.set_inheritable(int(pmi), False)  # it belongs to this process, not to what the script starts
+    journal = JournalWriter(assignment.directory / "journal.jsonl", assignment.rank)
+    status = StatusWriter(assignment.directory / "status")
+    crash.record_stacks(assignment.directory / "stacks")
+    signals.install_signals(
+        signals.SignalWatch(
+            is_saving=lambda: status.phase == Phase.CHECKPOINT,
+            on_signal=lambda name: journal.event("signal", name=name),
+            grace_s=assignment.grace_s,
+        )
+    )
+    journal.event("start", pid=os.getpid(), host=socket.gethostname())
+    status.set_phase(Phase.START)
+    return _run_session(assignment, journal, status)
+
+
+def _run_session(assignment: Assignment, journal: JournalWriter, status: StatusWriter) -> int:
+    name = str(assignment.job.get("session_module", SESSION_MODULE))
+    try:
+        session_main = cast(Callable[..., int], importlib.import_module(name).main)
+        return int(session_main(assignment.job, assignment.rank, journal, status))
+    except SystemExit as error:
+        code = _code_of(error)
+    except KeyboardInterrupt as error:
+        crash.report(error, journal)
+        code = 130
+    except BaseException as error:  # noqa: BLE001  whatever the script raises ends it
+        code = crash.report(error, journal)
+    journal.event("end", exit_code=code)
+    return code
+
+
+def _code_of(error: SystemExit) -> int:
+    """Returns the exit code that ``python`` would end with; prints the text of ``sys.exit("text")``."""
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code & 0xFF
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m paceline.worker", description=__doc__)
+    parser.add_argument("--lease-fd", type=int, help="read end of the launcher's pipe")
+    parser.add_argument("--launcher-pid", type=int, help="the launcher, where it is the parent")
+    return parser.parse_args()
+
+
+def _forget_current_directory() -> None:
+    # ``python -m`` puts it first on the path (without -P, which Python 3.10 lacks), where a file
+    # named like a module of the standard library would be imported by us instead.
+    if sys.path and sys.path[0] in ("", os.getcwd()) and not getattr(sys.flags, "safe_path", False):
+        del sys.path[0]
+
+
+def _leave(code: int) -> NoReturn:
+    """Ends the process as ``python`` would, short of tearing down C libraries.
+
+    MPI's own exit handler waits for all ranks, and TensorFlow's threads may crash while they are taken down: the
+    files are closed, the answer is known, so the process ends here. A script that failed does not wait for its
+    threads: its peers are waiting for the news.
+    """
+    if code == 0:
+        threading._shutdown()  # type: ignore[attr-defined]  # waits for the script's threads
+    atexit._run_exitfuncs()
+    signals.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _leave(main())

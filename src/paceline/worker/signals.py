@@ -1,0 +1,114 @@
+"""SIGTERM and SIGINT end a worker promptly, even while its main thread is stuck in C code.
+
+Python runs a signal's handler in the main thread, between two byte codes: never, while that thread waits inside
+a collective. So the number of the signal also goes through a wake-up descriptor to a thread of ours, which ends
+the process when the main thread has not managed to.
+
+TensorFlow installs a C++ handler for SIGTERM when a server is created and swallows the signal from then on
+(TF 2.21, ``preemption_notifier.cc``); call ``restore_signals`` again afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
+
+# How long the script may take for its ``finally`` blocks and handlers of KeyboardInterrupt. Less than
+# the launcher's own patience after Ctrl-C, so that a worker's own exit code is seen.
+_PATIENCE_S = {signal.SIGTERM: 3.0, signal.SIGINT: 6.0}
+_POLL_S = 0.1
+
+
+class SignalWatch:
+    """Ends this process a short time after SIGTERM or SIGINT.
+
+    Args:
+        is_saving: Says whether a checkpoint is being written now; ending waits for it, up to ``grace_s``.
+        on_signal: Called once with the signal's name, in the watching thread; must not raise.
+        grace_s: The longest that ending may take.
+    """
+
+    def __init__(
+        self,
+        is_saving: Callable[[], bool] = lambda: False,
+        on_signal: Callable[[str], None] = lambda name: None,
+        grace_s: float = 30.0,
+    ) -> None:
+        self._is_saving = is_saving
+        self._on_signal = on_signal
+        self._grace_s = grace_s
+        self._reader, self._writer = socket.socketpair()
+        self._writer.setblocking(False)
+        self._thread = threading.Thread(target=self._watch, name="paceline-signals", daemon=True)
+
+    def restore(self) -> bool:
+        """Installs, or installs again, the handlers; call in the main thread.
+
+        Returns:
+            Whether it was the main thread, so that it could be done.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return False
+        if not self._thread.is_alive():
+            self._thread.start()
+        signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGTERM, _exit_on_signal)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        return True
+
+    def _watch(self) -> None:
+        while True:
+            for number in self._reader.recv(64):
+                if number in _PATIENCE_S:
+                    self._end(signal.Signals(number))
+
+    def _end(self, number: signal.Signals) -> NoReturn:
+        self._on_signal(number.name)
+        began = time.monotonic()
+        while (passed := time.monotonic() - began) < _PATIENCE_S[number] or (
+            self._is_saving() and passed < self._grace_s
+        ):
+            time.sleep(_POLL_S)
+        flush()
+        os._exit(128 + number)
+
+
+_watch: SignalWatch | None = None
+
+
+def install_signals(watch: SignalWatch) -> None:
+    """Makes ``watch`` the one that ``restore_signals`` restores, and installs it."""
+    global _watch
+    _watch = watch
+    watch.restore()
+
+
+def restore_signals() -> bool:
+    """Installs the handlers again after TensorFlow has replaced them.
+
+    Call in the main thread, after a TensorFlow server was created. Collective: no.
+
+    Returns:
+        Whether it was done: not outside a worker, and not in another thread.
+    """
+    return _watch is not None and _watch.restore()
+
+
+def flush() -> None:
+    """Writes out what Python still holds for stdout and stderr; never raises or blocks on a lock for long."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError, RuntimeError):
+            pass
+
+
+def _exit_on_signal(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
