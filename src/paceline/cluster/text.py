@@ -55,7 +55,8 @@ def _document_of_broken(
         if inner is not None:
             text_of = "the quotes of the shell are part of the value"
             return inner, [alone("shell-quotes", text_of, got=shown(stripped, 40), fix="leave out the outer quotes")]
-    python = find_tf_config(text)
+    slip = _is_trailing_comma(text, error.pos) and "'" not in text
+    python = None if slip else find_tf_config(text)
     if python is not None:
         where = f"line {python.line}" if python.is_program else ""
         what = "this is a Python program" if python.is_program else "this is a Python literal, not JSON"
@@ -80,9 +81,15 @@ def _broken_hint(text: str, error: json.JSONDecodeError) -> str:
         return f"the shell took the quotes away: export TF_CONFIG='{EXAMPLE}'"
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
         return "the text ends too early: a closing brace, bracket or quote is missing"
-    if text[: error.pos].rstrip().endswith(",") and text[error.pos : error.pos + 1] in {"}", "]", ","}:
-        return "take away the comma before this place"
+    if _is_trailing_comma(text, error.pos):
+        return "take away the comma before the closing brace or bracket"
     return ""
+
+
+def _is_trailing_comma(text: str, offset: int) -> bool:
+    """Returns whether the decoder stopped at a comma without a successor; Python 3.13 stops at the comma itself."""
+    before, after = text[:offset].rstrip(), text[offset:].lstrip()
+    return (after[:1] == "," and after[1:].lstrip()[:1] in {"}", "]"}) or (before[-1:] == "," and after[:1] in {"}", "]"})
 
 
 def _json_or_nothing(value: Any) -> str:

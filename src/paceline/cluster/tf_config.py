@@ -201,11 +201,9 @@ def _tell_ranks(reading: Reading, spec: ClusterSpec) -> None:
     own = ""
     if spec.task is not None:
         own = f"; this process is {spec.task}, " + ("without a rank" if spec.rank is None else f"rank {spec.rank}")
+    trains = "1 process trains" if spec.num_workers == 1 else f"{spec.num_workers} processes train"
     if chief.task.role == "chief":
-        text = (
-            f"rank 0 is the chief ({chief.address}), worker i has rank i + 1; {spec.num_workers} processes train{own}"
-        )
+        text = f"rank 0 is the chief ({chief.address}), worker i has rank i + 1; {trains}{own}"
     else:
-        text = f"no 'chief' role: worker {chief.task.index} ({chief.address}) is the chief, rank 0; "
-        text += f"{spec.num_workers} processes train{own}"
+        text = f"no 'chief' role: worker {chief.task.index} ({chief.address}) is the chief, rank 0; {trains}{own}"
     reading.find("info", "ranks", ("cluster",), text)
