@@ -86,9 +86,7 @@ class WorkerFailed(PacelineError):
         exit_code: The exit code that the whole job ends with (the worker's own, or 128+n).
     """
 
-    def __init__(
-        self, what: str, *, exit_code: int, got: str = "", expected: str = "", fix: str = ""
-    ) -> None:
+    def __init__(self, what: str, *, exit_code: int, got: str = "", expected: str = "", fix: str = "") -> None:
         super().__init__(what, got=got, expected=expected, fix=fix)
         self.exit_code = exit_code
 

@@ -1,13 +1,54 @@
-"""What a person asked for."""
+"""What a person asked for: the options of ``paceline run`` as one frozen value."""
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
+from typing import Literal, get_args
+
+from paceline.errors import ConfigurationRefused, UsageError
+
+StrategyName = Literal["auto", "one-device", "mirrored", "multi-worker", "parameter-server", "tpu"]
+CommunicationName = Literal["auto", "mpi", "ring"]
+
+STRATEGIES: tuple[str, ...] = get_args(StrategyName)
+COMMUNICATIONS: tuple[str, ...] = get_args(CommunicationName)
+NOT_YET = ("parameter-server", "tpu")
+ONE_PROCESS = ("one-device", "mirrored")
+"""Strategies that are one process by their nature."""
+
+MAX_SEED = 2**32 - 1  # Source: numpy.random.seed, which keras.utils.set_random_seed calls
+OURS_ALONE = ("TF_CONFIG", "PACELINE_JOB", "PACELINE_RANK")
+"""Variables that the launcher sets itself in every worker."""
+
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_DEVICE = re.compile(r"([0-9]{1,4}|(GPU|MIG)-[A-Za-z0-9/-]+)\Z")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RunOptions:
-    """What ``paceline run`` was asked for; ``None`` means: decide."""
+    """What ``paceline run`` was asked for; ``None`` means: decide.
+
+    Attributes:
+        target: Path of the script, or name of the module.
+        module: Whether ``target`` is a module (``-m``).
+        script_args: What the script finds in ``sys.argv[1:]``.
+        workers: Number of processes of the whole job.
+        strategy: One of ``STRATEGIES``.
+        replicas_per_worker: Copies of the model in each process.
+        devices: GPU ids that the job may use; empty: none, None: all that are visible.
+        run_dir: Folder of the run, or None for a new one under ``runs/``.
+        seed: Seed of the job, 0 to 2**32 - 1.
+        env: Variables that each worker gets in addition.
+        dry_run: Whether to show the plan and start nothing.
+        verbose_communication: Whether workers log what their collectives do.
+        communication: One of ``COMMUNICATIONS``.
+        start_timeout_s: How long workers may take to meet.
+        grace_s: Time between SIGTERM and SIGKILL.
+        all_output: Whether the output of every worker is shown, not the chief's alone.
+        quiet: Whether only the chief's own output is shown, and no live view.
+    """
 
     target: str
     module: bool = False
@@ -26,3 +67,86 @@ class RunOptions:
     grace_s: float = 30.0
     all_output: bool = False
     quiet: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_numbers()
+        self._check_words()
+        self._check_devices()
+        self._check_env()
+        self._check_together()
+
+    def _check_numbers(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            _usage("a job needs at least one worker", f"--workers {self.workers}", "1 or more", "--workers 1")
+        if self.replicas_per_worker < 1:
+            got = f"--replicas-per-worker {self.replicas_per_worker}"
+            _usage("a worker needs at least one replica", got, "1 or more", "--replicas-per-worker 1")
+        if self.seed is not None and not 0 <= self.seed <= MAX_SEED:
+            _usage("the seed is out of range", f"--seed {self.seed}", f"0 to {MAX_SEED}", "--seed 1")
+        if not (math.isfinite(self.start_timeout_s) and self.start_timeout_s > 0):
+            got = f"--start-timeout {self.start_timeout_s}"
+            _usage("nothing waits forever, and nothing starts in no time", got, "more than 0 s", "--start-timeout 5m")
+        if not (math.isfinite(self.grace_s) and self.grace_s >= 0):
+            _usage("the grace time is no time", f"--grace {self.grace_s}", "0 s or more", "--grace 30s")
+
+    def _check_words(self) -> None:
+        if not self.target:
+            _usage("there is nothing to run", "an empty name", "a script or -m MODULE", "paceline run train.py")
+        if self.strategy not in STRATEGIES:
+            _usage("a strategy is not known", f"--strategy {self.strategy}", " | ".join(STRATEGIES), "--strategy auto")
+        if self.communication not in COMMUNICATIONS:
+            got = f"--communication {self.communication}"
+            _usage("a way of communication is not known", got, " | ".join(COMMUNICATIONS), "--communication auto")
+        if self.all_output and self.quiet:
+            got, expected = "--all-output --quiet", "one of the two"
+            _usage("all output and quiet contradict each other", got, expected, "leave out --quiet")
+
+    def _check_devices(self) -> None:
+        devices = self.devices or ()
+        got = f"--devices {','.join(devices)}"
+        for device in devices:
+            if not _DEVICE.match(device):
+                expected = "GPU ids as nvidia-smi -L shows them, as in 0,1 or GPU-8f3c..."
+                _usage("a device is not a GPU id", f"{got} ({device!r})", expected, "--devices 0,1")
+        if len(set(devices)) != len(devices):
+            _usage("a device is given twice", got, "each GPU once", f"--devices {','.join(dict.fromkeys(devices))}")
+
+    def _check_env(self) -> None:
+        for name, value in self.env:
+            got = f"--env {name}={value}"
+            if not _ENV_NAME.match(name) or "\0" in value:
+                _usage("a variable cannot be set", got, "NAME=VALUE", "--env MY_NAME=value")
+            if name in OURS_ALONE:
+                raise ConfigurationRefused(
+                    f"{name} is set by paceline itself, for each worker",
+                    got=got,
+                    expected="another variable",
+                    fix=f"leave out --env {name}=...",
+                )
+
+    def _check_together(self) -> None:
+        if self.strategy in NOT_YET:
+            raise ConfigurationRefused(
+                f"the strategy {self.strategy} is not there yet; it comes with a later version",
+                got=f"--strategy {self.strategy}",
+                expected=" | ".join(name for name in STRATEGIES if name not in NOT_YET),
+                fix="--strategy multi-worker",
+            )
+        if self.strategy in ONE_PROCESS and (self.workers or 1) > 1:
+            raise ConfigurationRefused(
+                f"the strategy {self.strategy} is one process",
+                got=f"--strategy {self.strategy} --workers {self.workers}",
+                expected="one worker, or a strategy for several",
+                fix=f"--strategy multi-worker --workers {self.workers}",
+            )
+        if self.strategy == "one-device" and self.replicas_per_worker > 1:
+            raise ConfigurationRefused(
+                "one device holds one replica",
+                got=f"--strategy one-device --replicas-per-worker {self.replicas_per_worker}",
+                expected="one replica, or a strategy for several",
+                fix=f"--strategy mirrored --replicas-per-worker {self.replicas_per_worker}",
+            )
+
+
+def _usage(what: str, got: str, expected: str, fix: str) -> None:
+    raise UsageError(what, got=got, expected=expected, fix=fix)

@@ -1,0 +1,74 @@
+"""The root command, and the one place where an exception becomes a text and an exit code."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from paceline import __version__
+from paceline.cli.lazy import Entry, LazyGroup
+from paceline.errors import EXIT_INTERNAL, PacelineError
+
+EXIT_INTERRUPTED = 130  # 128 + SIGINT
+
+COMMANDS = {
+    "run": Entry("paceline.cli.run", "Train a script on N workers."),
+    "cluster": Entry("paceline.cli.cluster", "Show or check who takes part."),
+    "doctor": Entry("paceline.cli.doctor", "Say whether this machine is fit to train."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: the script's own; 2 usage; 70 internal error; 78 refused; 124 limit reached; 128+n signal n.",
+)
+@click.version_option(__version__, prog_name="paceline", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def root(*, debug: bool) -> None:
+    """Your Keras script, unchanged, on any number of GPUs and machines."""
+    del debug  # read by main, which also has to know it when parsing fails
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command line and returns its exit code.
+
+    Args:
+        argv: The arguments without the program's name; by default those of this process.
+    """
+    args = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that the terminal cannot show is no reason to fail; Python does the same for stderr.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    debug = "--debug" in itertools.takewhile(lambda arg: arg.startswith("-"), args)
+    try:
+        result = root.main(args=args, prog_name="paceline", standalone_mode=False)
+    except click.Abort:
+        return EXIT_INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except PacelineError as error:
+        _tell(error.render(), debug=debug)
+        return error.exit_code
+    except Exception as error:  # noqa: BLE001 - the last place that can turn a fault into a text
+        _tell(_internal(error), debug=debug)
+        return EXIT_INTERNAL
+    return result if isinstance(result, int) else 0
+
+
+def _tell(text: str, *, debug: bool) -> None:
+    if debug:
+        click.echo(traceback.format_exc(), err=True, nl=False)
+    click.echo(f"paceline: {text}", err=True)
+
+
+def _internal(error: Exception) -> str:
+    sentence = f"an error of paceline itself: {type(error).__name__}: {error}"
+    return f"{sentence}\n  {'fix:':<10}report it with the output of: paceline --debug ..."

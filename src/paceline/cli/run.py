@@ -1,0 +1,121 @@
+"""``paceline run``: train a script on N workers."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from paceline.cli.split import Split, split
+from paceline.cli.types import Devices, Duration, Variable
+from paceline.errors import UsageError
+from paceline.launch.options import COMMUNICATIONS, STRATEGIES, RunOptions
+
+_SPLIT = "paceline.split"
+
+
+class RunCommand(click.Command):
+    """A command whose arguments belong to two programs: paceline and the script."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Returns the usage line, in which the script stands between our options and its own."""
+        del ctx
+        return ["[OPTIONS]", "(SCRIPT | -m MODULE)", "[ARGS]..."]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses our options only; keeps the script and its arguments for the callback."""
+        takes_value = {
+            name: not param.is_flag
+            for param in self.get_params(ctx)
+            if isinstance(param, click.Option)
+            for name in param.opts
+            if name.startswith("--")
+        }
+        result = split(args, takes_value, _script_options)
+        ctx.meta[_SPLIT] = result
+        return super().parse_args(ctx, result.own)
+
+
+def _script_options(target: str, module: bool) -> frozenset[str]:
+    from paceline.cli.script_options import options_of
+
+    return options_of(target, module, [Path.cwd(), *(Path(entry) for entry in sys.path if entry)])
+
+
+@click.command(
+    cls=RunCommand,
+    epilog="Options of paceline may also stand after the script, unless the script has an option of that name; "
+    "everything after -- goes to the script untouched.",
+)
+@click.option("-m", "module_name", metavar="MODULE", expose_value=False, help="Run a module, as python -m does.")
+@click.option("--workers", type=int, metavar="N", help="Processes of the job. Default: one per GPU, else 1.")
+@click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", show_default=True, help="How to replicate.")
+@click.option("--replicas-per-worker", type=int, default=1, show_default=True, metavar="N", help="Copies per process.")
+@click.option("--devices", type=Devices(), help="GPUs to use, such as 2,3; '' for none. Default: all visible.")
+@click.option(
+    "--communication", type=click.Choice(COMMUNICATIONS), default="auto", show_default=True, help="Transport."
+)
+@click.option("--run-dir", metavar="DIR", help="Folder of this run. Default: a new one under runs/.")
+@click.option("--seed", type=int, metavar="N", help="Seed of the job. Default: drawn, and recorded.")
+@click.option("--env", type=Variable(), multiple=True, metavar="K=V", help="Variable for each worker; repeatable.")
+@click.option(
+    "--start-timeout", "start_timeout_s", type=Duration(), default="5m", show_default=True, help="Limit to meet."
+)
+@click.option("--grace", "grace_s", type=Duration(), default="30s", show_default=True, help="From SIGTERM to SIGKILL.")
+@click.option("--all-output", is_flag=True, help="Show the output of every worker, prefixed.")
+@click.option("--quiet", is_flag=True, help="Show the chief's output only.")
+@click.option("--verbose-communication", is_flag=True, help="Log collectives and NCCL, into files.")
+@click.option("--dry-run", is_flag=True, help="Show the plan; start nothing.")
+def command(**options: Any) -> int:
+    """Train SCRIPT, or MODULE, on N workers; ARGS go to it."""
+    result: Split = click.get_current_context().meta[_SPLIT]
+    run_options = build_options(result, options)
+    if not run_options.quiet:
+        _tell_owners(result)
+    run: Callable[[RunOptions], int] = importlib.import_module("paceline.launch.local").run
+    return run(run_options)
+
+
+def build_options(result: Split, options: dict[str, Any]) -> RunOptions:
+    """Returns what was asked for, checked.
+
+    Raises:
+        UsageError: There is no script, or it cannot be found, or a value is out of range.
+        ConfigurationRefused: What was asked for cannot work.
+    """
+    if not result.target:
+        raise UsageError(
+            "there is nothing to run",
+            got="paceline run " + " ".join(result.own),
+            expected="a script, or -m MODULE",
+            fix="paceline run train.py --workers 2",
+        )
+    if not result.module:
+        _check_script(result.target)
+    return RunOptions(target=result.target, module=result.module, script_args=tuple(result.script_args), **options)
+
+
+def _check_script(target: str) -> None:
+    path = Path(target)
+    if path.is_file() or (path / "__main__.py").is_file():
+        return
+    what = "the script is a folder without __main__.py" if path.is_dir() else "the script is not there"
+    names = [entry.name for entry in path.parent.glob("*.py")] if path.parent.is_dir() else []
+    close = difflib.get_close_matches(path.name, names, n=1)
+    fix = f"did you mean {path.parent / close[0]}?" if close else ""
+    raise UsageError(what, got=f"{target} (in {Path.cwd()})", expected="a Python file", fix=fix)
+
+
+def _tell_owners(result: Split) -> None:
+    """Says which options after the script went to whom; nothing is decided in silence."""
+    if result.taken:
+        words = ", ".join(result.taken)
+        click.echo(f"paceline: took {words} from behind the script (after -- they are the script's)", err=True)
+    if result.left:
+        words = ", ".join(result.left)
+        click.echo(f"paceline: left {words} to {result.target}, which has it too (ours stands before it)", err=True)
