@@ -23,6 +23,9 @@ def main(job: dict[str, Any], rank: int, journal: Any, status: Any) -> int:
     Raises:
         PacelineError: The job cannot run; carries the exit code.
     """
-    from paceline.session.compose import Session
+    from paceline.session.quiet import without_noise
+
+    with without_noise():
+        from paceline.session.compose import Session
 
     return Session(job, rank, journal, status).run()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -72,10 +71,8 @@ class Session:
         return code
 
     def tell(self, text: str) -> None:
-        """Shows a person one line, once for the job, and keeps it in the journal."""
+        """Keeps one line for the person in the journal; the launcher shows it, once for the job."""
         self.journal.event("note", text=text)
-        if self.rank == 0:
-            print(f"paceline: {text}", file=sys.stderr, flush=True)
 
     # -- start -------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 import tensorflow as tf
-from keras.src.backend.common.variables import KerasVariable
+from keras.src.backend.tensorflow.core import Variable as KerasVariable
 from tensorflow.python.ops import resource_variable_ops
 
 from paceline.errors import ScriptRefused
