@@ -9,36 +9,91 @@ from typing import Any
 import tensorflow as tf
 from keras.src.backend.tensorflow.trainer import TensorFlowTrainer, concat
 
+from paceline.collectives.forbidden import no_collectives
 from paceline.data.share import cut_rows, leaves
-from paceline.training import current
+from paceline.training import current, decisions
 from paceline.training.gather import gather_outputs
-from paceline.training.run import next_own_share, run_on_shares
-from paceline.training.step import Kind, ReplicaStep
+from paceline.training.run import local_replicas, next_own_share, run_on_shares
+from paceline.training.step import Carried, Kind, Plan, ReplicaStep
 
 StepFunction = Callable[[Any], Any]
+
+_STEPS = {Kind.FIT: "train_step", Kind.TEST: "test_step"}
 
 
 def replica_function(model: Any, kind: Kind) -> Callable[[Any, Any, Any], Any]:
     """Returns what one replica does with its share in one training or test step."""
-    name = "train_step" if kind is Kind.FIT else "test_step"
-    puts_off = getattr(type(model), name) is getattr(TensorFlowTrainer, name)
+    step_of = getattr(model, _STEPS[kind])
+    compiled = bool(model.jit_compile) and not model.run_eagerly
+    if model.distribute_strategy.num_replicas_in_sync == 1:
+        alone = tf.function(step_of, jit_compile=True, reduce_retracing=True) if compiled else step_of
+        return lambda data, rows, total: alone(data)
+    puts_off = getattr(type(model), _STEPS[kind]) is getattr(TensorFlowTrainer, _STEPS[kind])
     seen: list[Any] = []
 
-    def on_replica(data: Any, rows: Any, total: Any) -> Any:
+    def whole_step(data: Any, rows: Any, total: Any) -> Any:
         step = ReplicaStep(kind, rows, total, puts_off=puts_off, known=seen)
         with current.entered(step):
-            logs = getattr(model, name)(data)
-            logs = step.finish(logs, model.metrics)
-        for variable in step.assigned:
-            if not any(variable is other for other in seen):
-                seen.append(variable)
+            logs = step.finish(step_of(data), model.metrics)
+        _remember(seen, step.assigned)
         return logs
 
-    def alone(data: Any, rows: Any, total: Any) -> Any:
-        del rows, total
-        return getattr(model, name)(data)
+    if not compiled:
+        return whole_step
+    in_two_halves = _compiled_step(model, kind, seen)
+    reasons: list[str] = []
+    if not puts_off and kind is Kind.FIT:
+        reasons.append("it is the model's own and may apply gradients in its middle")
+    elif len(local_replicas(model.distribute_strategy)) > 1:
+        reasons.append("XLA cannot compile for several devices of one process")
 
-    return alone if model.distribute_strategy.num_replicas_in_sync == 1 else on_replica
+    def on_replica(data: Any, rows: Any, total: Any) -> Any:
+        if not reasons:
+            logs = in_two_halves(data, rows, total)
+            if logs is not None:
+                return logs
+            reasons.append("replicas exchange something in its middle (synchronised BatchNorm, a mask)")
+        decisions.tell(f"{model.name}: jit_compile=True has no effect on its {_STEPS[kind]}: {reasons[0]}")
+        return whole_step(data, rows, total)
+
+    return on_replica
+
+
+def _compiled_step(model: Any, kind: Kind, seen: list[Any]) -> Callable[[Any, Any, Any], Any]:
+    """Returns a step whose forward and backward pass XLA compiles; the exchange and the update follow outside of it.
+
+    It returns None, and has done nothing, where that cannot be: something is exchanged in the step's middle.
+    """
+    plans: list[Plan] = []
+    attempts = 0
+
+    def first_half(data: Any, rows: Any, total: Any) -> Carried:
+        nonlocal attempts
+        step = ReplicaStep(kind, rows, total, puts_off=True, known=seen)
+        with current.entered(step), no_collectives() as counted:
+            plan, tensors = step.collect(getattr(model, _STEPS[kind])(data))
+        _remember(seen, step.assigned)
+        plans[:] = [plan]
+        attempts = counted.count
+        return tensors
+
+    first_half = tf.autograph.experimental.do_not_convert(first_half)
+    compiled = tf.function(first_half, jit_compile=True, reduce_retracing=True)
+
+    def step_in_two_halves(data: Any, rows: Any, total: Any) -> Any:
+        compiled.get_concrete_function(data, rows, total)
+        if attempts:
+            return None
+        tensors = compiled(data, rows, total)
+        return ReplicaStep(kind, rows, total).complete(plans[0], tensors, model.metrics)
+
+    return step_in_two_halves
+
+
+def _remember(seen: list[Any], assigned: list[Any]) -> None:
+    for variable in assigned:
+        if not any(variable is other for other in seen):
+            seen.append(variable)
 
 
 def step_on_batch(model: Any, kind: Kind) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -26,6 +27,37 @@ class PutOff(NamedTuple):
     optimizer: Any
     gradients: list[Any]
     variables: list[Any]
+
+
+class Carried(NamedTuple):
+    """The tensors of a step between its two halves.
+
+    Attributes:
+        outgoing: This replica's addends: gradients, changes of states, logs.
+        before: The states' values from before the step.
+    """
+
+    outgoing: list[Any]
+    before: list[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is done with the sums of a step.
+
+    Attributes:
+        updates: For each update that was put off: optimizer, which gradients there are, variables.
+        states: The variables whose changes are summed.
+        assigned: All variables that the step assigned to.
+        log_names: The structure of the logs.
+        log_dtypes: Their dtypes.
+    """
+
+    updates: list[tuple[Any, list[bool], list[Any]]]
+    states: list[Any]
+    assigned: list[Any]
+    log_names: Any
+    log_dtypes: list[Any]
 
 
 class ReplicaStep:
@@ -127,36 +159,49 @@ class ReplicaStep:
         Returns:
             `logs`, the same on every replica.
         """
-        deferred = [self._split_gradients(p) for p in self.put_off]
-        states = [(v, old, *self._state_part(v, old)) for v, old in self.before.values() if _is_shared(v)]
-        flat_logs = tf.nest.flatten(logs)
-        log_parts = [self._log_part(value) for value in flat_logs]
-        outgoing = [g for present, _ in deferred for g in present]
-        outgoing += [part for *_, part, _ in states]
-        outgoing += log_parts
-        incoming = iter(self.sum_over_replicas(outgoing))
-        reduced = [[None if place is None else next(incoming) for place in places] for _, places in deferred]
-        for variable, old, _, scale in states:
-            _assign_state(variable, old, next(incoming), scale)
-        flat_logs = [_log_from_sum(value, next(incoming)) for value in flat_logs]
-        for put_off, gradients in zip(self.put_off, reduced, strict=True):
+        plan, tensors = self.collect(logs)
+        return self.complete(plan, tensors, metrics)
+
+    def collect(self, logs: Any = None) -> tuple[Plan, Carried]:
+        """Returns what this replica sends, and the plan of what is done with the sums. Collective: no.
+
+        The tensors may leave a compiled function; the plan holds no tensors.
+        """
+        shared = [(variable, old) for variable, old in self.before.values() if _is_shared(variable)]
+        flat_logs = [tf.convert_to_tensor(value) for value in tf.nest.flatten(logs)]
+        outgoing = [self.weighted(g) for put_off in self.put_off for g in put_off.gradients if g is not None]
+        outgoing += [self._state_part(variable, old) for variable, old in shared]
+        outgoing += [self._log_part(value) for value in flat_logs]
+        plan = Plan(
+            updates=[(p.optimizer, [g is not None for g in p.gradients], p.variables) for p in self.put_off],
+            states=[variable for variable, _ in shared],
+            assigned=self.assigned,
+            log_names=tf.nest.map_structure(lambda _: None, logs),
+            log_dtypes=[value.dtype for value in flat_logs],
+        )
+        return plan, Carried(outgoing, [old for _, old in shared])
+
+    def complete(self, plan: Plan, tensors: Carried, metrics: Iterable[Any] = ()) -> Any:
+        """Sums what all replicas collected, updates states and weights, returns the logs. Collective: yes."""
+        incoming = iter(self.sum_over_replicas(list(tensors.outgoing)))
+        reduced = [[next(incoming) if there else None for there in places] for _, places, _ in plan.updates]
+        for variable, old in zip(plan.states, tensors.before, strict=True):
+            change = next(incoming)
+            if not _adds_up(variable):
+                change /= tf.cast(self.total, change.dtype)
+            variable.value.assign(old + tf.cast(change, old.dtype))
+        flat_logs = [tf.cast(next(incoming), dtype) for dtype in plan.log_dtypes]
+        for (optimizer, _, variables), gradients in zip(plan.updates, reduced, strict=True):
             with current.reduced_gradients():
-                put_off.optimizer.apply(gradients, put_off.variables)
-        return self._truthful(tf.nest.pack_sequence_as(logs, flat_logs), metrics)
+                optimizer.apply(gradients, variables)
+        return _truthful(tf.nest.pack_sequence_as(plan.log_names, flat_logs), metrics, plan.assigned)
 
-    def _split_gradients(self, put_off: PutOff) -> tuple[list[Any], list[Any]]:
-        present = [self.weighted(g) for g in put_off.gradients if g is not None]
-        return present, put_off.gradients
-
-    def _state_part(self, variable: Any, old: Any) -> tuple[Any, Any]:
-        """Returns what this replica adds for one variable, and what the sum is divided by (None: nothing)."""
+    def _state_part(self, variable: Any, old: Any) -> Any:
+        """Returns what this replica adds to the change of one variable."""
         change = tf.convert_to_tensor(variable.value) - old
-        if variable.aggregation == "sum" or variable.synchronization == "on_read":
-            scale = None
-        else:
+        if not _adds_up(variable):
             change = change * tf.cast(self.rows, change.dtype)
-            scale = tf.cast(self.total, change.dtype)
-        return tf.where(self.counts, change, tf.zeros_like(change)), scale
+        return tf.where(self.counts, change, tf.zeros_like(change))
 
     def _log_part(self, value: Any) -> Any:
         value = tf.convert_to_tensor(value)
@@ -165,29 +210,26 @@ class ReplicaStep:
         number = tf.cast(value, tf.int64)
         return tf.where(tf.equal(self.replica, 0), number, tf.zeros_like(number))
 
-    def _truthful(self, logs: Any, metrics: Iterable[Any]) -> Any:
-        if not isinstance(logs, dict):
-            return logs
-        fresh: dict[str, Any] = {}
-        for metric in metrics:
-            if any(id(variable) in self.before for variable in metric.variables):
-                result = metric.result()
-                fresh.update(result if isinstance(result, dict) else {metric.name: result})
-        return {key: fresh.get(key, value) for key, value in logs.items()}
+
+def _truthful(logs: Any, metrics: Iterable[Any], assigned: list[Any]) -> Any:
+    """Returns the logs with the results of the metrics that the step updated in place of one replica's."""
+    if not isinstance(logs, dict):
+        return logs
+    changed = {id(variable) for variable in assigned}
+    fresh: dict[str, Any] = {}
+    for metric in metrics:
+        if any(id(variable) in changed for variable in metric.variables):
+            result = metric.result()
+            fresh.update(result if isinstance(result, dict) else {metric.name: result})
+    return {key: fresh.get(key, value) for key, value in logs.items()}
+
+
+def _adds_up(variable: Any) -> bool:
+    """Returns whether the changes of replicas are added (metrics), not averaged by rows (moving statistics)."""
+    return bool(variable.aggregation == "sum" or variable.synchronization == "on_read")
 
 
 def _is_shared(variable: Any) -> bool:
     """Returns whether a variable's change must be summed: floats and metrics; seeds and counters move alike."""
     dtype = tf.as_dtype(variable.value.dtype)
-    is_metric = variable.synchronization == "on_read"
-    return bool(dtype.is_floating or (is_metric and dtype.is_integer))
-
-
-def _assign_state(variable: Any, old: Any, total: Any, scale: Any) -> None:
-    change = total if scale is None else total / scale
-    variable.value.assign(old + tf.cast(change, old.dtype))
-
-
-def _log_from_sum(value: Any, total: Any) -> Any:
-    dtype = tf.convert_to_tensor(value).dtype
-    return tf.cast(total, dtype)
+    return bool(dtype.is_floating or (variable.synchronization == "on_read" and dtype.is_integer))
