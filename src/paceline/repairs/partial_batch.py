@@ -12,9 +12,10 @@ def witness() -> bool:
     import numpy as np
 
     model = line_model(two_replicas(), lambda: keras.optimizers.SGD(0.1))
-    x = np.ones((3, 1), "float32")
-    y = np.array([[0.0], [0.0], [3.0]], "float32")
-    model.fit(x, y, batch_size=3, shuffle=False, verbose=0)
+    # The first batch is whole and right already; the second has two rows for one replica and one for the other.
+    x = np.ones((7, 1), "float32")
+    y = np.array([[0.0]] * 6 + [[3.0]], "float32")
+    model.fit(x, y, batch_size=4, shuffle=False, verbose=0)
     # d/dw mean((w - y)^2) at 0 is -2 mean(y) = -2, so one step of 0.1 ends at 0.2
     return bool(abs(float(model.get_weights()[0][0, 0]) - 0.2) > 0.02)  # noqa: PLR2004  float noise is far below
 
