@@ -5,6 +5,7 @@ mpi4py releases Python's lock while it waits, so that TensorFlow's threads go on
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ class MpiTransport:
                 expected="mpi4py and an MPI library (MPICH is on PyPI)",
                 fix="pip install 'paceline[cpu]'   or   paceline run --communication ring ...",
             ) from error
-        self._mpi = MPI
+        # The launcher's introduction is used up; a process that the script starts must not answer to it.
+        for variable in [name for name in os.environ if name.startswith("PMI_")]:
+            del os.environ[variable]
         self._comm: Any = MPI.COMM_WORLD
         if (self._comm.Get_rank(), self._comm.Get_size()) != (rank, size):
             raise TransportError(

@@ -26,6 +26,6 @@ REPAIR = Repair(
     title="tf.distribute.experimental_set_strategy is not seen by other threads and is dropped by clear_session()",
     thread="tensorflow/python/distribute/distribute_lib.py (_get_per_thread_mode reads a stack of the default graph)",
     keras=("3.0", None),
-    mended_in="paceline.strategy.default",
+    mended_in="paceline.strategies.default",
     witness=witness,
 )

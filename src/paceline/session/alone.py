@@ -12,8 +12,8 @@ import tensorflow as tf
 from paceline.collectives.transport import Alone
 from paceline.session import hooks
 from paceline.session.state import State
-from paceline.strategy.job import JobStrategy
-from paceline.strategy.local import LocalStrategy
+from paceline.strategies.job import JobStrategy
+from paceline.strategies.local import LocalStrategy
 
 
 class _Unobserved:

@@ -24,8 +24,8 @@ from paceline.session import hooks, state
 from paceline.session.observer import SessionObserver
 from paceline.session.script import run_script
 from paceline.session.watch import StatusWatch
-from paceline.strategy.job import JobStrategy
-from paceline.strategy.local import LocalStrategy
+from paceline.strategies.job import JobStrategy
+from paceline.strategies.local import LocalStrategy
 from paceline.training import guard
 from paceline.worker import signals
 

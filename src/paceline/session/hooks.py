@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from paceline.collectives.ring import reuse_instance_keys
-from paceline.strategy import constructors, default
-from paceline.strategy.local import LocalStrategy, install_variables
+from paceline.strategies import constructors, default
+from paceline.strategies.local import LocalStrategy, install_variables
 from paceline.training import decisions, gradients, guard, losses, metrics, own_loop, random, trainer, variables
 from paceline.training.trainer import Observer
 

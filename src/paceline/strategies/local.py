@@ -10,8 +10,8 @@ import tensorflow as tf
 from keras.src.backend.tensorflow.core import Variable
 from tensorflow.python.distribute import distribute_lib, mirrored_strategy
 
-from paceline.strategy.job import NAMED
-from paceline.strategy.run_hook import RunHook
+from paceline.strategies.job import NAMED
+from paceline.strategies.run_hook import RunHook
 
 
 class LocalStrategy(RunHook, *NAMED):  # type: ignore[misc]

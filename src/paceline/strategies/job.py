@@ -22,7 +22,7 @@ from tensorflow.python.distribute import (
 from paceline.collectives import forbidden
 from paceline.collectives.fused import sum_dense, sum_slices
 from paceline.collectives.transport import Transport
-from paceline.strategy.run_hook import RunHook
+from paceline.strategies.run_hook import RunHook
 
 #: The classes that a script may name; `isinstance` must hold for each of them.
 NAMED = (
