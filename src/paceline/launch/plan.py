@@ -180,9 +180,7 @@ def _workers(options: RunOptions, gpus: tuple[str, ...], gpus_reason: str) -> De
     return Decision("workers", 1, f"no GPU ({gpus_reason})")
 
 
-def _share_devices(
-    gpus: tuple[str, ...], num_workers: int, *, given: bool
-) -> tuple[tuple[str, ...], ...]:
+def _share_devices(gpus: tuple[str, ...], num_workers: int, *, given: bool) -> tuple[tuple[str, ...], ...]:
     """Returns the GPUs of each worker: equal shares, in order; too few GPUs are refused."""
     if gpus and len(gpus) < num_workers:
         raise ConfigurationRefused(
@@ -195,9 +193,7 @@ def _share_devices(
     return tuple(gpus[rank * share : (rank + 1) * share] for rank in range(num_workers))
 
 
-def _transport(
-    options: RunOptions, facts: MachineFacts, num_workers: int, *, has_gpus: bool
-) -> Decision:
+def _transport(options: RunOptions, facts: MachineFacts, num_workers: int, *, has_gpus: bool) -> Decision:
     asked = options.communication
     if num_workers == 1:
         return Decision("transport", "none", "one worker")
@@ -228,9 +224,7 @@ def _transport(
     return Decision("transport", "mpi", reason)
 
 
-def _share_cores(
-    facts: MachineFacts, num_workers: int
-) -> tuple[tuple[tuple[int, ...], ...], int, Decision]:
+def _share_cores(facts: MachineFacts, num_workers: int) -> tuple[tuple[tuple[int, ...], ...], int, Decision]:
     if num_workers == 1:
         return ((),), 0, Decision("cores", 0, "one worker: TensorFlow uses all it may")
     each = max(1, facts.num_cores // num_workers)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import threading
 
 from rich.cells import cell_len
@@ -43,8 +42,15 @@ class Screen:
 
     def size(self) -> tuple[int, int]:
         """Returns rows and columns."""
-        columns, rows = shutil.get_terminal_size()
-        return rows, columns
+        for name, is_terminal in self._terminals.items():
+            if is_terminal and name not in self._gone:
+                try:
+                    columns, rows = os.get_terminal_size(self._fds[name])
+                except OSError:
+                    continue
+                if columns and rows:
+                    return rows, columns
+        return 24, 80
 
     def write(self, name: str, data: bytes) -> None:
         """Writes output of a worker to ``stdout`` or ``stderr``."""

@@ -1,0 +1,19 @@
+"""Runs ``paceline.launch.local.run`` as the command line does: options as JSON in the first argument."""
+
+import json
+import sys
+
+from paceline.errors import PacelineError
+from paceline.launch.local import run
+from paceline.launch.options import RunOptions
+
+options = json.loads(sys.argv[1])
+for name in ("script_args", "devices"):
+    if options.get(name) is not None:
+        options[name] = tuple(options[name])
+options["env"] = tuple(map(tuple, options.get("env", ())))
+try:
+    sys.exit(run(RunOptions(**options), session_module="fake_session"))
+except PacelineError as error:
+    print(f"paceline: {error}", file=sys.stderr)
+    sys.exit(error.exit_code)
