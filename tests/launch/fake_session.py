@@ -37,6 +37,12 @@ def do_return(job, rank, status, argument):
     return int(argument)
 
 
+def do_native(job, rank, status, argument):
+    os.write(2, b"I0000 from C++\n")
+    print("from Python", file=sys.stderr)
+    return 0
+
+
 def do_exit(job, rank, status, argument):
     sys.exit(int(argument) if argument.isdecimal() else argument or None)
 
@@ -131,6 +137,22 @@ def do_terminal(job, rank, status, argument):
 def do_read(job, rank, status, argument):
     print(f"{rank} read {sys.stdin.read()!r}")
     return 0
+
+
+def do_mpi_wait(job, rank, status, argument):
+    from mpi4py import MPI
+
+    status.set_phase(Phase.REDUCE)
+    MPI.COMM_WORLD.Barrier()
+    MPI.COMM_WORLD.Barrier()
+    return 0
+
+
+def do_mpi_raise(job, rank, status, argument):
+    from mpi4py import MPI
+
+    MPI.COMM_WORLD.Barrier()
+    raise ValueError("boom in MPI")
 
 
 def do_mpi(job, rank, status, argument):

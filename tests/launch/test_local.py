@@ -95,6 +95,13 @@ def test_what_a_worker_is_given(start_job):
         assert len(shown["cpus"]) == cores // 2
 
 
+def test_verbose_communication_goes_to_files(start_job):
+    job = start_job({0: "native"}, verbose_communication=True)
+    assert job.finish() == 0
+    assert "from Python" in job.err and "I0000" not in job.err
+    assert "I0000" in (job.run_directory / "attempts/0/worker-0/communication.log").read_text()
+
+
 def test_only_the_chief_reads_stdin(start_job):
     job = start_job({0: "read", 1: "read"}, all_output=True, popen={"stdin": subprocess.PIPE})
     job.process.stdin.write(b"some data")

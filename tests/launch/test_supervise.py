@@ -3,6 +3,7 @@
 import json
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -124,23 +125,27 @@ def test_two_mpi_ranks_open_no_internet_socket(start_job):
     assert answers == [{"total": 3, "size": 2, "internet": []}] * 2
 
 
+def test_a_rank_that_fails_does_not_wait_for_its_peers(start_job):
+    """MPI's own exit handler would: it waits for all ranks."""
+    pytest.importorskip("mpi4py")
+    job = start_job({0: "mpi_wait", 1: "mpi_raise"}, communication="mpi")
+    began = time.monotonic()
+    assert job.finish() == 1
+    assert time.monotonic() - began < 6
+    assert "ValueError: boom in MPI" in job.err
+
+
 def test_killed_mpi_ranks_leave_no_shared_memory(start_job):
     pytest.importorskip("mpi4py")
     job = start_job({0: "mpi:60", 1: "mpi:60"}, communication="mpi", all_output=True)
-    logs = [job.folder / f"runs/x/attempts/0/worker-{rank}/stdout.log" for rank in range(2)]
     job.wait_for(
         lambda: sum("MPI" in p.read_text() for p in job.folder.glob("runs/*/attempts/0/*/stdout.log")) == 2
     )
-    assert logs
     mapped = {
         m.path for rank in range(2) for m in job.worker(rank).memory_maps() if "/dev/shm/mpich" in m.path
     }
-    job.wait_for(lambda: not any(path_exists(path) for path in mapped), timeout_s=3)
+    job.wait_for(
+        lambda: not any(Path(path.partition(" (deleted)")[0]).exists() for path in mapped), timeout_s=3
+    )
     job.process.kill()
     job.wait_for(lambda: not job.members(), timeout_s=8)
-
-
-def path_exists(path):
-    from pathlib import Path
-
-    return Path(path.partition(" (deleted)")[0]).exists()
