@@ -4,10 +4,12 @@ import json
 import sys
 
 from paceline.errors import PacelineError
+from paceline.launch import verdict
 from paceline.launch.local import run
 from paceline.launch.options import RunOptions
 
 options = json.loads(sys.argv[1])
+verdict.END_LIMIT_S = options.pop("end_limit_s", verdict.END_LIMIT_S)
 for name in ("script_args", "devices"):
     if options.get(name) is not None:
         options[name] = tuple(options[name])

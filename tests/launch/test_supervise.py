@@ -112,8 +112,8 @@ def test_never_ready_is_named_at_the_start_limit(start_job):
 
 
 def test_a_worker_left_alone_in_a_collective_is_named(start_job):
-    job = start_job({0: "end_alone", 1: "wait"})
-    assert job.finish(timeout_s=25) == 124
+    job = start_job({0: "end_alone", 1: "wait"}, end_limit_s=2)
+    assert job.finish() == 124
     assert "Worker 0 has ended the script, worker 1 waits in step 7." in job.err
 
 
