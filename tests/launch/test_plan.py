@@ -68,6 +68,7 @@ def test_mpi_that_is_missing_is_refused_with_the_line_to_paste():
 def test_cores_are_divided(workers, facts, cpus, intra_op):
     made = plan(facts, workers=workers)
     assert (made.cpus, made.intra_op) == (cpus, intra_op)
+    assert made.is_crowded == (workers == 8)
 
 
 def test_devices_are_divided():

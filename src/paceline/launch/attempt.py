@@ -64,7 +64,7 @@ class Attempt:
             stack.callback(Family().end)  # after the guard was started: it is not of the family
             pmi = None
             if plan.transport == "mpi":
-                pmi = PmiServer(plan.num_workers)
+                pmi = PmiServer(plan.num_workers, is_crowded=plan.is_crowded)
                 stack.callback(pmi.close)
                 pmi.start()
             workers: list[process.WorkerProcess] = []

@@ -38,6 +38,7 @@ class JobPlan:
         devices: GPU ids of each worker; ``()`` for all: none.
         cpus: Cores that each worker is pinned to; empty: not pinned.
         intra_op: Threads of one TensorFlow operation; 0 leaves it to TensorFlow.
+        is_crowded: There are more workers than cores.
         decisions: Each decision with its reason, in the order made.
     """
 
@@ -50,6 +51,7 @@ class JobPlan:
     devices: tuple[tuple[str, ...], ...]
     cpus: tuple[tuple[int, ...], ...]
     intra_op: int
+    is_crowded: bool
     env: Mapping[str, str]
     verbose_communication: bool
     start_s: float
@@ -119,6 +121,7 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
         devices=devices,
         cpus=cpus,
         intra_op=intra_op,
+        is_crowded=num_workers > facts.num_cores,
         env=dict(options.env),
         verbose_communication=options.verbose_communication,
         start_s=options.start_timeout_s,
