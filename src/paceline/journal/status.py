@@ -20,7 +20,9 @@ PAGE_BYTES = 128
 _LAYOUT = struct.Struct("<4sIqqqqddqqq")
 
 # Index of each eight-byte number in the page; magic and phase share number 0.
-_STEP, _COLLECTIVES, _SAVES, _SAMPLES, _LOSS, _UPDATED, _EPOCH, _STEP_IN_EPOCH, _STEPS_PER_EPOCH = range(1, 10)
+_STEP, _COLLECTIVES, _SAVES, _SAMPLES, _LOSS, _UPDATED, _EPOCH, _STEP_IN_EPOCH, _STEPS_PER_EPOCH = range(
+    1, 10
+)
 
 
 class Phase(enum.IntEnum):

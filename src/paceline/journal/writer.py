@@ -10,6 +10,8 @@ from typing import Any
 
 from paceline.journal.events import SCHEMA_VERSION
 
+_HEAD = ("v", "t", "rank", "kind", "lost")
+
 
 class JournalWriter:
     """Appends one JSON object a line, each with a single ``write``: several threads may call.
@@ -51,8 +53,7 @@ class JournalWriter:
         record = {"v": SCHEMA_VERSION, "t": time.time(), "rank": self._rank, "kind": kind, **fields}
         if self._lost:
             record["lost"] = self._lost
-        line = json.dumps(record, ensure_ascii=False, default=_plain, skipkeys=True) + "\n"
-        self._append(line.encode("utf-8", "backslashreplace"))
+        self._append(_encode(record))
 
     def close(self) -> None:
         """Closes the file; later events are dropped silently."""
@@ -79,6 +80,15 @@ class JournalWriter:
         if not self._warned:
             self._warned = True
             print(f"paceline: events are not recorded: {self._path}: {error.strerror}", file=sys.stderr)
+
+
+def _encode(record: dict[str, Any]) -> bytes:
+    try:
+        line = json.dumps(record, ensure_ascii=False, default=_plain, skipkeys=True)
+    except (ValueError, RecursionError):  # something that contains itself
+        line = json.dumps({key: value if key in _HEAD else repr(value) for key, value in record.items()})
+    # A lone surrogate becomes its own JSON escape.
+    return line.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _plain(value: object) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-import psutil
+import psutil  # type: ignore[import-untyped,unused-ignore]  # clean with and without types-psutil
 
 _PR_SET_CHILD_SUBREAPER = 36
 _POLITE_S = 1.0

@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import threading
 from types import FrameType
-from typing import Any
+from typing import Any, final
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+@final
 class Interrupts:
     """Takes Ctrl-C, SIGTERM and the terminal's end while it is entered; used as a context.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import threading
 import time
@@ -18,6 +19,7 @@ _KEPT_LINES = 60
 _LONGEST_LINE_BYTES = 16_384
 # A process that a script left behind may hold a pipe open; its later output is not waited for.
 _DRAIN_S = 1.0
+_TERMINAL_LAG_S = 0.002
 
 
 @dataclass
@@ -75,12 +77,16 @@ class OutputPump:
             if self._stop_at is not None and time.monotonic() > self._stop_at:
                 break
             for key, _ in self._selector.select(0.2):
-                self._read(key)
+                if key.fd in self._selector.get_map():
+                    self._read(key)
         for stream in self._streams.values():
             self._close(stream)
         self._selector.close()
 
     def _read(self, key: selectors.SelectorKey) -> None:
+        stream: _Stream = key.data
+        if stream.name == "stderr" and stream.worker.has_terminal:
+            self._let_terminal_go_first(stream.worker.stdout_fd)
         try:
             data = os.read(key.fd, 65536)
         except OSError:  # a terminal says so when its last writer is gone
@@ -89,7 +95,6 @@ class OutputPump:
             self._selector.unregister(key.fd)
             os.close(key.fd)
             return
-        stream: _Stream = key.data
         _log(stream, data, self._screen)
         if stream.worker.rank == 0 and not self._prefixed:
             self._screen.write(stream.name, data)
@@ -98,6 +103,13 @@ class OutputPump:
             stream.pending = stream.pending[-_LONGEST_LINE_BYTES:]
         for line in lines:
             self._take_line(stream, line)
+
+    def _let_terminal_go_first(self, descriptor: int) -> None:
+        # The kernel hands on what goes through a terminal a moment later than what goes through a pipe:
+        # without this, a line on stderr would overtake the end of a progress bar on stdout.
+        key = self._selector.get_map().get(descriptor)
+        if key is not None and select.select([descriptor], [], [], _TERMINAL_LAG_S)[0]:
+            self._read(key)
 
     def _take_line(self, stream: _Stream, line: bytes) -> None:
         final = line.rstrip(b"\r").rpartition(b"\r")[2]

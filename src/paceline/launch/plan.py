@@ -38,6 +38,7 @@ class JobPlan:
         devices: GPU ids of each worker; ``()`` for all: none.
         cpus: Cores that each worker is pinned to; empty: not pinned.
         intra_op: Threads of one TensorFlow operation; 0 leaves it to TensorFlow.
+        is_crowded: There are more workers than cores.
         decisions: Each decision with its reason, in the order made.
     """
 
@@ -50,6 +51,7 @@ class JobPlan:
     devices: tuple[tuple[str, ...], ...]
     cpus: tuple[tuple[int, ...], ...]
     intra_op: int
+    is_crowded: bool
     env: Mapping[str, str]
     verbose_communication: bool
     start_s: float
@@ -119,6 +121,7 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
         devices=devices,
         cpus=cpus,
         intra_op=intra_op,
+        is_crowded=num_workers > facts.num_cores,
         env=dict(options.env),
         verbose_communication=options.verbose_communication,
         start_s=options.start_timeout_s,
@@ -180,9 +183,7 @@ def _workers(options: RunOptions, gpus: tuple[str, ...], gpus_reason: str) -> De
     return Decision("workers", 1, f"no GPU ({gpus_reason})")
 
 
-def _share_devices(
-    gpus: tuple[str, ...], num_workers: int, *, given: bool
-) -> tuple[tuple[str, ...], ...]:
+def _share_devices(gpus: tuple[str, ...], num_workers: int, *, given: bool) -> tuple[tuple[str, ...], ...]:
     """Returns the GPUs of each worker: equal shares, in order; too few GPUs are refused."""
     if gpus and len(gpus) < num_workers:
         raise ConfigurationRefused(
@@ -195,9 +196,7 @@ def _share_devices(
     return tuple(gpus[rank * share : (rank + 1) * share] for rank in range(num_workers))
 
 
-def _transport(
-    options: RunOptions, facts: MachineFacts, num_workers: int, *, has_gpus: bool
-) -> Decision:
+def _transport(options: RunOptions, facts: MachineFacts, num_workers: int, *, has_gpus: bool) -> Decision:
     asked = options.communication
     if num_workers == 1:
         return Decision("transport", "none", "one worker")
@@ -228,9 +227,7 @@ def _transport(
     return Decision("transport", "mpi", reason)
 
 
-def _share_cores(
-    facts: MachineFacts, num_workers: int
-) -> tuple[tuple[tuple[int, ...], ...], int, Decision]:
+def _share_cores(facts: MachineFacts, num_workers: int) -> tuple[tuple[tuple[int, ...], ...], int, Decision]:
     if num_workers == 1:
         return ((),), 0, Decision("cores", 0, "one worker: TensorFlow uses all it may")
     each = max(1, facts.num_cores // num_workers)

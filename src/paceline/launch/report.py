@@ -46,7 +46,7 @@ class Report:
         self._screen.say(f"paceline: {', '.join(parts)}; files in {run_directory}")
         for decision in plan.decisions:
             if decision.is_fallback:
-                self._screen.say(f"paceline: {decision.name}: {decision.value}. {decision.reason}")
+                self._screen.say(f"paceline: {decision.name}: {decision.value} ({decision.reason})")
 
     def end(self, code: int, seconds: float) -> None:
         """Says how the job ended."""

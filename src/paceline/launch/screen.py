@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import threading
 
 from rich.cells import cell_len
 
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]|[\x00-\x07\x0b-\x0c\x0e-\x1f\x7f]")
-_CLEAR_BELOW = b"\x1b[J"
 
 
 class Screen:
@@ -31,8 +29,7 @@ class Screen:
         self._terminals = {name: os.isatty(fd) for name, fd in self._fds.items()}
         self.with_view = with_view and self._terminals["stderr"]
         self._lock = threading.Lock()
-        self._line = ""  # what the terminal shows in the cursor's line, up to its last carriage return
-        self._column = 0
+        self._column = 0  # where the cursor stands in the chief's line
         self._view: tuple[str, ...] = ()
         self._gone: set[str] = set()
 
@@ -43,8 +40,15 @@ class Screen:
 
     def size(self) -> tuple[int, int]:
         """Returns rows and columns."""
-        columns, rows = shutil.get_terminal_size()
-        return rows, columns
+        for name, is_terminal in self._terminals.items():
+            if is_terminal and name not in self._gone:
+                try:
+                    columns, rows = os.get_terminal_size(self._fds[name])
+                except OSError:
+                    continue
+                if columns and rows:
+                    return rows, columns
+        return 24, 80
 
     def write(self, name: str, data: bytes) -> None:
         """Writes output of a worker to ``stdout`` or ``stderr``."""
@@ -53,7 +57,9 @@ class Screen:
                 self._put(name, data)
                 return
             redraw = bool(self._view) and b"\n" in data
-            self._put(name, _CLEAR_BELOW + data if redraw else data)
+            if redraw:
+                self._clear()
+            self._put(name, data)
             self._follow(data.decode("utf-8", "replace"))
             if redraw:
                 self._draw()
@@ -70,17 +76,25 @@ class Screen:
         with self._lock:
             if lines == self._view:
                 return
-            if self._view:
-                self._put("stderr", b"\x1b[s" + b"\x1b[B\r" + _CLEAR_BELOW + b"\x1b[u")
+            if self._view and not lines:
+                self._clear()
             self._view = lines
             if lines:
                 self._draw()
 
     def _draw(self) -> None:
+        rows, columns = self.size()
+        view = self._view[: max(1, rows - 2)]
+        shown = "".join(f"\n\r\x1b[2m{line[: columns - 1]}\x1b[0m\x1b[K" for line in view)
+        self._put("stderr", f"{shown}\x1b[J\x1b[{len(view)}A{self._back(columns)}".encode())
+
+    def _clear(self) -> None:
         _, columns = self.size()
-        shown = "".join(f"\n\r\x1b[2m{line[: columns - 1]}\x1b[0m\x1b[K" for line in self._view)
-        column = min(self._column, columns - 1) + 1
-        self._put("stderr", f"{shown}\x1b[{len(self._view)}A\x1b[{column}G".encode())
+        self._put("stderr", f"\x1b[B\r\x1b[J\x1b[A{self._back(columns)}".encode())
+
+    def _back(self, columns: int) -> str:
+        """Returns what brings the cursor back to its column in the chief's line."""
+        return f"\x1b[{min(self._column, columns - 1) + 1}G"
 
     def _follow(self, text: str) -> None:
         """Keeps count of the column in which the cursor stands."""

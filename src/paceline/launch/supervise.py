@@ -113,7 +113,7 @@ class Supervisor:
         ended = [
             rank for rank, status in self._statuses.items() if rank in codes or status.phase == Phase.END
         ]
-        alone = verdict.left_alone(ended, self._waiting, time.time())
+        alone = verdict.left_alone(ended, self._waiting, time.time(), verdict.END_LIMIT_S)
         return self._report.left_alone(ended, alone, self._statuses) if alone else None
 
     def _end_by_signal(self, number: signal.Signals) -> int:

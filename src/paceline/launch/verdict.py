@@ -112,9 +112,7 @@ def follow_waiting(
     return waiting
 
 
-def left_alone(
-    ended: Sequence[int], waiting: Mapping[int, Waiting], now: float, limit_s: float = END_LIMIT_S
-) -> list[int]:
+def left_alone(ended: Sequence[int], waiting: Mapping[int, Waiting], now: float, limit_s: float) -> list[int]:
     """Returns the ranks that wait, over the limit, for workers that have ended their script."""
     if not ended:
         return []

@@ -38,9 +38,7 @@ class View:
     def __init__(self) -> None:
         self._speed = Speed()
 
-    def lines(
-        self, statuses: Mapping[int, Status], ended: Mapping[int, int], now: float
-    ) -> tuple[str, ...]:
+    def lines(self, statuses: Mapping[int, Status], ended: Mapping[int, int], now: float) -> tuple[str, ...]:
         """Returns one line for each worker.
 
         Args:
@@ -59,9 +57,7 @@ class View:
         return tuple(lines)
 
 
-def worker_line(
-    rank: int, status: Status, code: int | None, samples_per_s: float | None, now: float
-) -> str:
+def worker_line(rank: int, status: Status, code: int | None, samples_per_s: float | None, now: float) -> str:
     """Returns what a person wants to know of one worker.
 
     >>> s = Status(phase=Phase.STEP, step=586, epoch=1, step_in_epoch=118, steps_per_epoch=468, loss=0.25, updated=9.0)

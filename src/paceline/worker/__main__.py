@@ -15,7 +15,7 @@ from typing import NoReturn, cast
 from paceline.errors import PacelineError
 from paceline.journal.status import Phase, StatusWriter
 from paceline.journal.writer import JournalWriter
-from paceline.worker import crash, lease, signals
+from paceline.worker import crash, lease, signals, streams
 from paceline.worker.environment import settings
 from paceline.worker.job import Assignment, read_assignment
 
@@ -28,8 +28,7 @@ def main() -> int:
     arguments = _parse_arguments()
     lease.hold(arguments.lease_fd, arguments.launcher_pid)
     _forget_current_directory()
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    streams.flush_each_line()
     try:
         assignment = read_assignment(os.environ)
         assignment.directory.mkdir(parents=True, exist_ok=True)
@@ -38,6 +37,8 @@ def main() -> int:
         print(crash.format_error(error), file=sys.stderr, end="")
         return error.exit_code
     os.environ.update(variables)
+    if assignment.job.get("verbose_communication"):
+        streams.divert_native_stderr(assignment.directory / "communication.log")
     pmi = os.environ.get("PMI_FD", "")
     if pmi.isdecimal():
         os.set_inheritable(int(pmi), False)  # it belongs to this process, not to what the script starts
@@ -63,8 +64,10 @@ def _run_session(assignment: Assignment, journal: JournalWriter, status: StatusW
         return int(session_main(assignment.job, assignment.rank, journal, status))
     except SystemExit as error:
         code = _code_of(error)
-    except KeyboardInterrupt as error:
-        crash.report(error, journal)
+    except (
+        KeyboardInterrupt
+    ) as error:  # a person's wish, no error: shown, as python does, and not recorded as one
+        print(crash.format_error(error), file=sys.stderr, end="")
         code = 130
     except BaseException as error:  # noqa: BLE001  whatever the script raises ends it
         code = crash.report(error, journal)

@@ -64,7 +64,7 @@ def _defaults(job: Mapping[str, Any], assignment: Assignment) -> Mapping[str, st
     if inter_op > 0:
         result["TF_NUM_INTEROP_THREADS"] = str(inter_op)
     if job.get("verbose_communication"):
-        # TensorFlow logs to stderr, which the launcher keeps in a file.
+        # The worker sends what TensorFlow logs to a file.
         result["TF_CPP_MIN_LOG_LEVEL"] = "0"
         result["TF_CPP_VMODULE"] = _COLLECTIVE_VLOG
         result["NCCL_DEBUG"] = "INFO"

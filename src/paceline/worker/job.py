@@ -90,4 +90,3 @@ def _read(path: str) -> dict[str, Any]:
             fix="use one version of paceline on every host",
         )
     return job
-

@@ -20,9 +20,11 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
-# How long the script may take for its ``finally`` blocks and handlers of KeyboardInterrupt. Less than
-# the launcher's own patience after Ctrl-C, so that a worker's own exit code is seen.
-_PATIENCE_S = {signal.SIGTERM: 3.0, signal.SIGINT: 6.0}
+# How long the script may take for its ``finally`` blocks and handlers of KeyboardInterrupt, once the main thread
+# has heard of the signal. Less than the launcher's own patience after Ctrl-C.
+_PATIENCE_S = {signal.SIGTERM: 5.0, signal.SIGINT: 6.0}
+# A main thread that has not heard by then is stuck in C code, most likely in a collective.
+_DEAF_S = 1.5
 _POLL_S = 0.1
 
 
@@ -44,6 +46,7 @@ class SignalWatch:
         self._is_saving = is_saving
         self._on_signal = on_signal
         self._grace_s = grace_s
+        self._heard = False
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
         self._thread = threading.Thread(target=self._watch, name="paceline-signals", daemon=True)
@@ -59,9 +62,15 @@ class SignalWatch:
         if not self._thread.is_alive():
             self._thread.start()
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
-        signal.signal(signal.SIGTERM, _exit_on_signal)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, self._hear)
+        signal.signal(signal.SIGINT, self._hear)
         return True
+
+    def _hear(self, number: int, frame: FrameType | None) -> NoReturn:
+        self._heard = True
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        raise SystemExit(128 + number)
 
     def _watch(self) -> None:
         while True:
@@ -69,13 +78,16 @@ class SignalWatch:
                 if number in _PATIENCE_S:
                     self._end(signal.Signals(number))
 
+    def _patience_s(self, number: signal.Signals) -> float:
+        if self._is_saving():
+            return self._grace_s
+        return min(self._grace_s, _PATIENCE_S[number] if self._heard else _DEAF_S)
+
     def _end(self, number: signal.Signals) -> NoReturn:
         self._on_signal(number.name)
         began = time.monotonic()
-        while (passed := time.monotonic() - began) < _PATIENCE_S[number] or (
-            self._is_saving() and passed < self._grace_s
-        ):
-            time.sleep(_POLL_S)
+        while (passed := time.monotonic() - began) < self._patience_s(number):
+            time.sleep(min(_POLL_S, self._patience_s(number) - passed))
         flush()
         os._exit(128 + number)
 
@@ -108,7 +120,3 @@ def flush() -> None:
             stream.flush()
         except (AttributeError, OSError, ValueError, RuntimeError):
             pass
-
-
-def _exit_on_signal(number: int, frame: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)

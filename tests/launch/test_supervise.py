@@ -1,0 +1,151 @@
+"""Failures, limits and signals, with real processes and real kills."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+
+def test_first_failure_is_named_with_its_lines(start_job):
+    job = start_job({0: "late_raise", 1: "raise"})
+    assert job.finish() == 1
+    assert "worker 1 of 2 on" in job.err and "failed first: exit code 1" in job.err
+    assert "  | ValueError: boom on 1" in job.err
+    assert "worker 0 failed after it" in job.err
+
+
+def test_the_others_are_ended(start_job):
+    job = start_job({0: "wait", 1: "exit:7"})
+    began = time.monotonic()
+    assert job.finish() == 7
+    assert time.monotonic() - began < 6
+    assert "worker 1 of 2 on" in job.err and "exit code 7" in job.err
+    assert "worker 0 was ended; it was in REDUCE, step 7" in job.err
+
+
+def test_one_error_of_both_is_shown_once(start_job):
+    job = start_job({0: "raise:the same", 1: "raise:the same"})
+    assert job.finish() == 1
+    assert "workers 0 and 1 of 2" in job.err and "failed alike" in job.err
+    assert job.err.count("ValueError: the same") == 1
+
+
+def test_a_killed_worker_is_seen(start_job):
+    job = start_job({0: "wait", 1: "wait"})
+    job.wait_until_ready()
+    job.worker(1).kill()
+    assert job.finish() == 137
+    assert "worker 1 of 2" in job.err and "ended by SIGKILL" in job.err
+
+
+def test_a_crash_in_c_code_leaves_stacks(start_job):
+    job = start_job({0: "wait", 1: "suicide:SIGSEGV"})
+    assert job.finish() == 139
+    assert "ended by SIGSEGV" in job.err and "  | last words" in job.err
+    assert "do_suicide" in (job.run_directory / "attempts/0/worker-1/stacks/crash.txt").read_text()
+
+
+def test_a_worker_that_ignores_signals_is_killed_after_the_grace(start_job):
+    job = start_job({0: "ignore", 1: "raise"}, grace_s=1.0)
+    began = time.monotonic()
+    assert job.finish() == 1
+    assert time.monotonic() - began < 6
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_ends_everything_soon(start_job, number, code):
+    job = start_job({0: "family", 1: "stuck"})
+    job.wait_until_ready()
+    began = time.monotonic()
+    job.process.send_signal(number)
+    assert job.finish() == code
+    assert time.monotonic() - began < 10
+    assert number.name in job.err
+    assert not job.members()
+
+
+def test_ctrl_c_ends_workers_that_ignore_it(start_job):
+    job = start_job({0: "ignore", 1: "ignore"})
+    job.wait_until_ready()
+    began = time.monotonic()
+    job.process.send_signal(signal.SIGINT)
+    assert job.finish() == 130
+    assert time.monotonic() - began < 10
+
+
+def test_a_second_ctrl_c_kills_at_once(start_job):
+    job = start_job({0: "ignore", 1: "ignore"})
+    job.wait_until_ready()
+    job.process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    began = time.monotonic()
+    job.process.send_signal(signal.SIGINT)
+    assert job.finish() == 130
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize("behaviours", [{0: "wait", 1: "stuck"}, {0: "family", 1: "ignore"}])
+def test_workers_die_with_their_launcher(start_job, behaviours):
+    job = start_job(behaviours)
+    job.wait_until_ready()
+    job.process.kill()
+    job.wait_for(lambda: not job.members(), timeout_s=8)
+
+
+def test_what_a_script_leaves_behind_ends_with_the_job(start_job):
+    job = start_job({0: "family:end"})
+    assert job.finish() == 0
+    assert not job.members()
+
+
+def test_never_ready_is_named_at_the_start_limit(start_job):
+    job = start_job({1: "never_ready", 0: "wait"}, start_timeout_s=1.5)
+    assert job.finish() == 124
+    assert "Worker 1 of 2" in job.err and "start limit of 1.5 s" in job.err
+    assert "worker 1 in CONNECT" in job.err
+    stacks = (job.run_directory / "attempts/0/worker-1/stacks/request.txt").read_text()
+    assert "do_never_ready" in stacks
+
+
+def test_a_worker_left_alone_in_a_collective_is_named(start_job):
+    job = start_job({0: "end_alone", 1: "wait"}, end_limit_s=2)
+    assert job.finish() == 124
+    assert "Worker 0 has ended the script, worker 1 waits in step 7." in job.err
+
+
+def test_two_mpi_ranks_open_no_internet_socket(start_job):
+    pytest.importorskip("mpi4py")
+    job = start_job({0: "mpi", 1: "mpi"}, communication="mpi", all_output=True)
+    assert job.finish() == 0
+    answers = [json.loads(line.partition("MPI ")[2]) for line in job.out.splitlines()]
+    assert answers == [{"total": 3, "size": 2, "internet": []}] * 2
+
+
+def test_a_rank_that_fails_does_not_wait_for_its_peers(start_job):
+    """MPI's own exit handler would: it waits for all ranks."""
+    pytest.importorskip("mpi4py")
+    job = start_job({0: "mpi_wait", 1: "mpi_raise"}, communication="mpi")
+    began = time.monotonic()
+    assert job.finish() == 1
+    assert time.monotonic() - began < 6
+    assert "ValueError: boom in MPI" in job.err
+
+
+def test_killed_mpi_ranks_leave_no_shared_memory(start_job):
+    pytest.importorskip("mpi4py")
+    job = start_job({0: "mpi:60", 1: "mpi:60"}, communication="mpi", all_output=True)
+    job.wait_for(
+        lambda: sum("MPI" in p.read_text() for p in job.folder.glob("runs/*/attempts/0/*/stdout.log")) == 2
+    )
+    mapped = {
+        m.path for rank in range(2) for m in job.worker(rank).memory_maps() if "/dev/shm/mpich" in m.path
+    }
+    job.wait_for(
+        lambda: not any(Path(path.partition(" (deleted)")[0]).exists() for path in mapped), timeout_s=3
+    )
+    job.process.kill()
+    job.wait_for(lambda: not job.members(), timeout_s=8)

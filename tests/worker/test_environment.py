@@ -1,0 +1,89 @@
+"""What is set before TensorFlow is imported, and what is left alone."""
+
+import json
+
+import pytest
+
+from paceline.errors import ConfigurationRefused
+from paceline.worker.environment import settings
+from paceline.worker.job import Assignment, read_assignment
+
+
+def job(**changes):
+    return {
+        "schema": 1,
+        "script": {"kind": "path", "target": "train.py", "argv": [], "cwd": "/"},
+        "num_workers": 2,
+        "cluster": {"worker": ["a:1", "b:2"]},
+        "threads": {"intra_op": 3, "inter_op": 0},
+        "devices": [[], []],
+        "run_dir": "/runs/x",
+        "attempt": 0,
+        "env": {},
+        **changes,
+    }
+
+
+def of(rank=1, environ=None, **changes):
+    return settings(Assignment(job(**changes), rank), environ or {})
+
+
+def test_tf_config_names_this_worker():
+    config = json.loads(of()["TF_CONFIG"])
+    assert config == {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}
+
+
+def test_one_worker_has_no_tf_config_and_keeps_its_devices():
+    result = of(rank=0, num_workers=1, cluster={}, devices=[[]])
+    assert "TF_CONFIG" not in result and "CUDA_VISIBLE_DEVICES" not in result
+
+
+@pytest.mark.parametrize(("devices", "visible"), [([["0"], ["2", "3"]], "2,3"), ([[], []], "")])
+def test_devices_of_several_workers(devices, visible):
+    assert of(devices=devices)["CUDA_VISIBLE_DEVICES"] == visible
+
+
+def test_threads_the_person_set_are_kept():
+    result = of(environ={"OMP_NUM_THREADS": "9"})
+    assert "OMP_NUM_THREADS" not in result
+    assert result["TF_NUM_INTRAOP_THREADS"] == result["OPENBLAS_NUM_THREADS"] == "3"
+    assert "TF_NUM_INTEROP_THREADS" not in result
+
+
+def test_env_of_the_job_wins():
+    result = of(env={"TF_NUM_INTRAOP_THREADS": 7, "X": "y"}, environ={"X": "z"})
+    assert result["TF_NUM_INTRAOP_THREADS"] == "7" and result["X"] == "y"
+
+
+@pytest.mark.parametrize("where", ["environ", "env"])
+def test_another_backend_is_refused(where):
+    with pytest.raises(ConfigurationRefused, match="KERAS_BACKEND=jax") as refused:
+        of(**{where: {"KERAS_BACKEND": "jax"}})
+    assert refused.value.exit_code == 78
+
+
+def test_logs_are_quiet_unless_asked():
+    assert of()["TF_CPP_MIN_LOG_LEVEL"] == "2"
+    assert "TF_CPP_MIN_LOG_LEVEL" not in of(environ={"TF_CPP_MIN_LOG_LEVEL": "0"})
+    verbose = of(verbose_communication=True)
+    assert "collective" in verbose["TF_CPP_VMODULE"]
+    assert verbose["NCCL_DEBUG_FILE"] == "/runs/x/attempts/0/worker-1/nccl.log"
+
+
+@pytest.mark.parametrize(
+    ("content", "rank", "expected"),
+    [
+        (None, "0", "cannot be read"),
+        ("{", "0", "no JSON"),
+        ("[]", "0", "not of the form"),
+        (json.dumps(job(schema=2)), "0", "schema 2"),
+        (json.dumps(job()), "2", "no place"),
+        (json.dumps(job()), "", "which job"),
+    ],
+)
+def test_a_broken_job_is_refused_in_words(tmp_path, content, rank, expected):
+    path = tmp_path / "job.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ConfigurationRefused, match=expected):
+        read_assignment({"PACELINE_JOB": str(path), "PACELINE_RANK": rank})
