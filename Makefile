@@ -52,4 +52,4 @@ support: $(INSTALLED) ## make docs/support.md from test results
 	"$(BIN)/python" scripts/support.py build/support.json docs/support.md
 
 clean: ## remove .venv and everything that was built
-	rm -rf "$(VENV)" .venv-oldest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf "$(VENV)" .venv-newest .venv-oldest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
