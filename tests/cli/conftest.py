@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from paceline import versions
 from paceline.cli import main
 from paceline.launch.options import RunOptions
 
@@ -16,9 +17,16 @@ class Result:
     asked: list[RunOptions] = field(default_factory=list)
 
 
+TESTED = versions.Installed(
+    python="3.13.0", tensorflow="2.21.0", keras="3.15.1", distributions={"tensorflow-cpu": "2.21.0"}
+)
+
+
 @pytest.fixture
 def call(capsys, monkeypatch):
     """Calls the command line in this process; a launcher that only notes what it was asked for stands in."""
+    monkeypatch.setattr(versions, "installed", lambda: TESTED)
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
     asked = []
     ending = {"code": 0, "error": None}
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from paceline import versions
 from paceline.launch.options import RunOptions
 
 
@@ -103,6 +104,39 @@ def test_what_cannot_be_is_refused_before_anything_starts(call, script, monkeypa
     assert (result.code, result.asked) == (code, [])
     assert words in result.err
     assert "Traceback" not in result.err
+
+
+def with_keras(version):
+    return lambda: versions.Installed(python="3.13.0", tensorflow="2.21.0", keras=version, distributions={})
+
+
+def test_versions_that_are_known_to_be_wrong_start_nothing(call, script, monkeypatch):
+    monkeypatch.setattr(versions, "installed", with_keras("3.7.0"))
+    result = call("run", script)
+    assert (result.code, result.asked) == (78, [])
+    assert "Keras 3.7.0" in result.err and "pip install" in result.err
+
+
+def test_a_dry_run_with_them_is_warned(call, script, monkeypatch):
+    monkeypatch.setattr(versions, "installed", with_keras("3.7.0"))
+    result = call("run", "--dry-run", script)
+    assert (result.code, len(result.asked)) == (0, 1)
+    assert "warning: Keras 3.7.0" in result.err
+
+
+def test_versions_that_are_likely_to_work_are_warned_of(call, script, monkeypatch):
+    monkeypatch.setattr(versions, "installed", with_keras("3.16.0"))
+    result = call("run", script)
+    assert (result.code, len(result.asked)) == (0, 1)
+    assert "likely to work" in result.err
+
+
+def test_tested_versions_are_no_news(call, script):
+    assert call("run", script).err == ""
+
+
+def test_a_variable_for_the_workers_is_judged_too(call, script):
+    assert call("run", "--env", "KERAS_BACKEND=jax", script).code == 78
 
 
 def test_help_behind_the_script_is_the_scripts(call, script):
