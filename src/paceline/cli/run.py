@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import click
 
+from paceline import versions
 from paceline.cli.split import Split, split
 from paceline.cli.types import Devices, Duration, Variable
 from paceline.errors import UsageError
@@ -77,6 +79,7 @@ def command(**options: Any) -> int:
     run_options = build_options(result, options)
     if not run_options.quiet:
         _tell_owners(result)
+    check_versions(run_options)
     run: Callable[[RunOptions], int] = importlib.import_module("paceline.launch.local").run
     return run(run_options)
 
@@ -98,6 +101,21 @@ def build_options(result: Split, options: dict[str, Any]) -> RunOptions:
     if not result.module:
         _check_script(result.target)
     return RunOptions(target=result.target, module=result.module, script_args=tuple(result.script_args), **options)
+
+
+def check_versions(options: RunOptions) -> None:
+    """Refuses versions that are known to be wrong, and warns of untested ones; a dry run is only warned.
+
+    Raises:
+        VersionRefused: The workers could not train right.
+    """
+    found = versions.installed()
+    verdict = versions.judge_installed({**os.environ, **dict(options.env)}, found)
+    got = f"Python {found.python}, TensorFlow {found.tensorflow}, Keras {found.keras}"
+    if not options.dry_run:
+        verdict.raise_if_refused(got)
+    if verdict.kind != "tested" and not options.quiet:
+        click.echo(f"paceline: warning: {verdict.reason}" + (f" ({verdict.fix})" if verdict.fix else ""), err=True)
 
 
 def _check_script(target: str) -> None:

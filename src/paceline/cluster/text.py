@@ -89,7 +89,8 @@ def _broken_hint(text: str, error: json.JSONDecodeError) -> str:
 def _is_trailing_comma(text: str, offset: int) -> bool:
     """Returns whether the decoder stopped at a comma without a successor; Python 3.13 stops at the comma itself."""
     before, after = text[:offset].rstrip(), text[offset:].lstrip()
-    return (after[:1] == "," and after[1:].lstrip()[:1] in {"}", "]"}) or (before[-1:] == "," and after[:1] in {"}", "]"})
+    closing = after[1:].lstrip() if after.startswith(",") else after
+    return closing[:1] in {"}", "]"} and (closing is not after or before.endswith(","))
 
 
 def _json_or_nothing(value: Any) -> str:
