@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
+from tensorflow.python.util import tf_decorator
 
 from paceline.training import current
 from paceline.training.step import Kind, ReplicaStep
@@ -36,7 +37,11 @@ def around_run(function: Any) -> Any:
         return function
     if isinstance(function, polymorphic_function.Function):
         if function not in _clones:
-            _clones[function] = function._clone(python_function=_shared(function.python_function))
+            inside = _shared(function.python_function)
+            # A decorator of TensorFlow's own kind: AutoGraph looks inside instead of hiding the function.
+            _clones[function] = tf_decorator.make_decorator(
+                inside, function._clone(python_function=inside), decorator_name="tf.function"
+            )
         return _clones[function]
     converted = tf.__internal__.autograph.tf_convert(function, tf.__internal__.autograph.control_status_ctx())
     return _shared(converted)
