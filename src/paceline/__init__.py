@@ -7,6 +7,7 @@ loaded when they are first used.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,9 +20,8 @@ __all__ = ["__version__", "is_chief", "num_workers", "rank", "strategy"]
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from paceline.session import state
-
-        return getattr(state, name)
+        # By name: what needs TensorFlow is imported when a script asks for it, and not by the command line.
+        return getattr(importlib.import_module("paceline.session.state"), name)
     raise AttributeError(f"module 'paceline' has no attribute {name!r}; it offers {', '.join(__all__)}")
 
 

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from paceline.data.fingerprint import fingerprint
+
 
 class Share(NamedTuple):
     """One replica's part of a global batch.
@@ -19,11 +21,13 @@ class Share(NamedTuple):
             first row instead, so that no operation sees an empty batch; `rows` is 0 then.
         rows: int32 scalar, how many rows count.
         total: int32 scalar, rows of the global batch.
+        fingerprint: float32 scalar that is the same where the global batch is (`fingerprint.py`); 0: none was taken.
     """
 
     data: Any
     rows: tf.Tensor
     total: tf.Tensor
+    fingerprint: Any = 0.0
 
 
 def bounds(total: Any, index: int, count: int) -> tuple[Any, Any]:
@@ -83,11 +87,12 @@ def take_share(data: Any, index: int, count: int) -> Share:
     data = without_optionals(data)
     total = total_rows(data)
     begin, end = bounds(total, index, count)
+    mark = fingerprint(leaves(data), total)
     # a replica without rows gets one row, which then does not count
     shown_begin = tf.where(end > begin, begin, 0)
     shown_end = tf.where(end > begin, end, tf.minimum(1, total))
     data = tf.nest.map_structure(lambda leaf: slice_rows(leaf, shown_begin, shown_end, total), data)
-    return Share(data, end - begin, total)
+    return Share(data, end - begin, total, mark)
 
 
 def whole(data: Any) -> Share:

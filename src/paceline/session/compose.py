@@ -13,7 +13,7 @@ import keras
 import tensorflow as tf
 
 import paceline
-from paceline.callbacks import alike, one_writer
+from paceline.callbacks import alike, one_writer, progress
 from paceline.checkpoint import hooks as save_hooks
 from paceline.checkpoint.chief import ChiefWrites
 from paceline.collectives.transport import Alone, Transport
@@ -58,6 +58,7 @@ class Session:
         observer = SessionObserver(transport, self.journal, self.status, self.tell)
         hooks.install(strategy, observer, self.tell)
         save_hooks.install(ChiefWrites(self.rank, self.size, self.status, self.attempt_dir))
+        progress.install(observer)
         alike.install(transport)
         one_writer.install(self.rank)
         state.enter(state.State(strategy=strategy, rank=self.rank, num_workers=self.size))

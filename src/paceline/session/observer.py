@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from paceline.collectives.transport import Transport
+from paceline.errors import ScriptRefused
 from paceline.journal.status import Phase
-from paceline.training import agreement
+from paceline.training import agreement, progress
 
-#: The loss is read from the device this often for the live view: reading waits for the step.
-_LOSS_EVERY_S = 0.5
+#: The loss and the counters are read from the device this often: reading waits for the step.
+_LOOK_EVERY_S = 0.5
 _PHASES = {"evaluate": Phase.EVALUATE, "test_on_batch": Phase.EVALUATE, "predict": Phase.PREDICT, "predict_on_batch": Phase.PREDICT}
 
 
@@ -32,7 +33,8 @@ class SessionObserver:
         self._samples = 0
         self._fits = 0
         self._loss = math.nan
-        self._loss_at = 0.0
+        self._looked_at = 0.0
+        self._epoch, self._place, self._steps_per_epoch = 0, 0, -1
 
     @contextlib.contextmanager
     def running(self, what: str, model: Any) -> Iterator[None]:
@@ -48,6 +50,7 @@ class SessionObserver:
             self._journal.event("fit_begin", fit=self._fits, model=model.name)
         try:
             yield
+            check_same_data()
             if what == "fit":
                 self._check_end(model)
                 self._journal.event("fit_end", fit=self._fits)
@@ -70,12 +73,29 @@ class SessionObserver:
             self._agree(model)
         if self._calls and self._calls[-1] in ("fit", "train_on_batch"):
             self._step += model.steps_per_execution
+            self._place = self._place + model.steps_per_execution
             now = time.monotonic()
-            if now - self._loss_at > _LOSS_EVERY_S:
-                self._loss_at = now
-                self._loss = _loss_of(logs)
-            self._status.set_step(self._step, samples=self._samples, loss=self._loss)
+            if now - self._looked_at > _LOOK_EVERY_S:
+                self._looked_at = now
+                self._look(logs)
+            self._status.set_step(
+                self._step, self._epoch, self._place, self._steps_per_epoch, samples=self._samples, loss=self._loss
+            )
         self._status.set_phase(Phase.CALLBACK if self._calls else Phase.SCRIPT)
+
+    def epoch_begins(self, epoch: int, steps: int | None) -> None:
+        """Notes the epoch for the live view; `steps` is None while nobody knows."""
+        self._epoch, self._place, self._steps_per_epoch = epoch, 0, -1 if steps is None else steps
+
+    def epoch_ends(self, epoch: int, logs: dict[str, Any]) -> None:
+        """Notes the logs of an epoch, which are the same on every worker."""
+        self._journal.event("epoch", epoch=epoch, logs=logs)
+
+    def _look(self, logs: Any) -> None:
+        """Reads what is counted on the device, and refuses workers that read different data."""
+        self._loss = _loss_of(logs)
+        self._samples = progress.rows_trained()
+        check_same_data()
 
     def _agree(self, model: Any) -> None:
         self._due.discard(id(model))
@@ -98,3 +118,16 @@ def _loss_of(logs: Any) -> float:
         return float(logs["loss"])
     except (KeyError, TypeError, ValueError):
         return math.nan
+
+
+def check_same_data() -> None:
+    """Raises ScriptRefused if a step has seen that the workers read different global batches. Collective: no."""
+    steps = progress.steps_with_different_data()
+    if steps:
+        raise ScriptRefused(
+            "The workers read different data, so what each took of a batch is not a part of one batch.",
+            got=f"{steps} step{'s' if steps != 1 else ''} whose global batch was not the same on every worker",
+            expected="the same batches in the same order on every worker; paceline gives each worker its rows of them",
+            fix="take out the script's own sharding and seed its shuffles, or hand fit what "
+            "paceline.strategy().distribute_datasets_from_function(make_dataset) returns",
+        )

@@ -10,8 +10,8 @@ import tensorflow as tf
 from keras.src.backend.tensorflow.trainer import TensorFlowTrainer, concat
 
 from paceline.collectives.forbidden import no_collectives
-from paceline.data.share import cut_rows, leaves
-from paceline.training import current, decisions
+from paceline.data.share import cut_rows, leaves, total_rows, without_optionals
+from paceline.training import current, decisions, progress
 from paceline.training.gather import gather_outputs
 from paceline.training.run import local_replicas, next_own_share, run_on_shares
 from paceline.training.step import Carried, Kind, Plan, ReplicaStep
@@ -21,18 +21,18 @@ StepFunction = Callable[[Any], Any]
 _STEPS = {Kind.FIT: "train_step", Kind.TEST: "test_step"}
 
 
-def replica_function(model: Any, kind: Kind) -> Callable[[Any, Any, Any], Any]:
+def replica_function(model: Any, kind: Kind) -> Callable[..., Any]:
     """Returns what one replica does with its share in one training or test step."""
     step_of = getattr(model, _STEPS[kind])
     compiled = bool(model.jit_compile) and not model.run_eagerly
     if model.distribute_strategy.num_replicas_in_sync == 1:
         alone = tf.function(step_of, jit_compile=True, reduce_retracing=True) if compiled else step_of
-        return lambda data, rows, total: alone(data)
+        return lambda data, *share: alone(data)
     puts_off = getattr(type(model), _STEPS[kind]) is getattr(TensorFlowTrainer, _STEPS[kind])
     seen: list[Any] = []
 
-    def whole_step(data: Any, rows: Any, total: Any) -> Any:
-        step = ReplicaStep(kind, rows, total, puts_off=puts_off, known=seen)
+    def whole_step(data: Any, *share: Any) -> Any:
+        step = ReplicaStep(kind, *share, puts_off=puts_off, known=seen)
         with current.entered(step):
             logs = step.finish(step_of(data), model.metrics)
         _remember(seen, step.assigned)
@@ -47,19 +47,19 @@ def replica_function(model: Any, kind: Kind) -> Callable[[Any, Any, Any], Any]:
     elif len(local_replicas(model.distribute_strategy)) > 1:
         reasons.append("XLA cannot compile for several devices of one process")
 
-    def on_replica(data: Any, rows: Any, total: Any) -> Any:
+    def on_replica(data: Any, *share: Any) -> Any:
         if not reasons:
-            logs = in_two_halves(data, rows, total)
+            logs = in_two_halves(data, *share)
             if logs is not None:
                 return logs
             reasons.append("replicas exchange something in its middle (synchronised BatchNorm, a mask)")
         decisions.tell(f"{model.name}: jit_compile=True has no effect on its {_STEPS[kind]}: {reasons[0]}")
-        return whole_step(data, rows, total)
+        return whole_step(data, *share)
 
     return on_replica
 
 
-def _compiled_step(model: Any, kind: Kind, seen: list[Any]) -> Callable[[Any, Any, Any], Any]:
+def _compiled_step(model: Any, kind: Kind, seen: list[Any]) -> Callable[..., Any]:
     """Returns a step whose forward and backward pass XLA compiles; the exchange and the update follow outside of it.
 
     It returns None, and has done nothing, where that cannot be: something is exchanged in the step's middle.
@@ -67,9 +67,9 @@ def _compiled_step(model: Any, kind: Kind, seen: list[Any]) -> Callable[[Any, An
     plans: list[Plan] = []
     attempts = 0
 
-    def first_half(data: Any, rows: Any, total: Any) -> Carried:
+    def first_half(data: Any, *share: Any) -> Carried:
         nonlocal attempts
-        step = ReplicaStep(kind, rows, total, puts_off=True, known=seen)
+        step = ReplicaStep(kind, *share, puts_off=True, known=seen)
         with current.entered(step), no_collectives() as counted:
             plan, tensors = step.collect(getattr(model, _STEPS[kind])(data))
         _remember(seen, step.assigned)
@@ -80,12 +80,12 @@ def _compiled_step(model: Any, kind: Kind, seen: list[Any]) -> Callable[[Any, An
     first_half = tf.autograph.experimental.do_not_convert(first_half)
     compiled = tf.function(first_half, jit_compile=True, reduce_retracing=True)
 
-    def step_in_two_halves(data: Any, rows: Any, total: Any) -> Any:
-        compiled.get_concrete_function(data, rows, total)
+    def step_in_two_halves(data: Any, *share: Any) -> Any:
+        compiled.get_concrete_function(data, *share)
         if attempts:
             return None
-        tensors = compiled(data, rows, total)
-        return ReplicaStep(kind, rows, total).complete(plans[0], tensors, model.metrics)
+        tensors = compiled(data, *share)
+        return ReplicaStep(kind, *share).complete(plans[0], tensors, model.metrics)
 
     return step_in_two_halves
 
@@ -104,6 +104,8 @@ def step_on_batch(model: Any, kind: Kind) -> Callable[..., Any]:
     def one_step(batch: Any, own_share: bool = False) -> Any:
         # Nothing of a step may happen before its data are there: at the end of the data there are none.
         with tf.control_dependencies([leaf for leaf in leaves(batch) if isinstance(leaf, tf.Tensor)][:1]):
+            if kind is Kind.FIT:
+                progress.note_rows(batch[2] if own_share else total_rows(without_optionals(batch)))
             return run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
 
     one_step = tf.autograph.experimental.do_not_convert(one_step)
@@ -206,8 +208,8 @@ def predict_function(model: Any) -> Callable[[list[Any]], Any]:
     strategy = model.distribute_strategy
     gather_rows = getattr(strategy, "transport", None)
 
-    def on_replica(data: Any, rows: Any, total: Any) -> Any:
-        del total
+    def on_replica(data: Any, rows: Any, *share: Any) -> Any:
+        del share
         if strategy.num_replicas_in_sync == 1:
             return model.predict_step(data)
         step = ReplicaStep(Kind.PREDICT)

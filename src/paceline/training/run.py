@@ -12,7 +12,7 @@ from paceline.data.own_share import stand_in
 from paceline.data.share import Share, take_share, total_rows, whole, without_optionals
 from paceline.training import own_loop
 
-ReplicaFunction = Callable[[Any, tf.Tensor, tf.Tensor], Any]
+ReplicaFunction = Callable[..., Any]
 
 
 def local_replicas(strategy: Any) -> list[int]:
@@ -24,7 +24,7 @@ def local_replicas(strategy: Any) -> list[int]:
 
 
 def run_on_shares(strategy: Any, function: ReplicaFunction, batch: Any, *, own_share: bool = False) -> list[Any]:
-    """Returns what `function(data, rows, total)` returned on each replica of this process. Collective: as `function`.
+    """Returns what `function(data, rows, total, fingerprint)` returned on each replica of this process. Collective: as `function`.
 
     Args:
         strategy: The job's strategy.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from paceline.training import current, guard
+from paceline.training import current, guard, progress
 
 
 class Kind(enum.Enum):
@@ -69,6 +69,7 @@ class ReplicaStep:
         kind: What runs.
         rows: Rows of this replica that count, int32 scalar; 0 if it got a stand-in row.
         total: Rows of all replicas, int32 scalar.
+        fingerprint: What this worker's global batch looks like; the same on all workers, or they read different data.
         puts_off: Whether `optimizer.apply` may wait for the end of the step: then one
             reduction is enough. True for Keras' own `train_step`, where nothing that
             follows the update looks at the weights.
@@ -80,6 +81,7 @@ class ReplicaStep:
         kind: Kind,
         rows: Any = None,
         total: Any = None,
+        fingerprint: Any = 0.0,
         *,
         puts_off: bool = False,
         known: Iterable[Any] = (),
@@ -94,6 +96,7 @@ class ReplicaStep:
         self.total = tf.cast(total, tf.float32)
         self.weight = tf.math.divide_no_nan(self.rows, self.total)
         self.counts = self.rows > 0
+        self.fingerprint = tf.cast(fingerprint, tf.float32)
         self.puts_off = puts_off
         self.put_off: list[PutOff] = []
         self.before: dict[int, tuple[Any, Any]] = {}
@@ -172,6 +175,7 @@ class ReplicaStep:
         outgoing = [self.weighted(g) for put_off in self.put_off for g in put_off.gradients if g is not None]
         outgoing += [self._state_part(variable, old) for variable, old in shared]
         outgoing += [self._log_part(value) for value in flat_logs]
+        outgoing += [self.fingerprint]
         plan = Plan(
             updates=[(p.optimizer, [g is not None for g in p.gradients], p.variables) for p in self.put_off],
             states=[variable for variable, _ in shared],
@@ -191,6 +195,7 @@ class ReplicaStep:
                 change /= tf.cast(self.total, change.dtype)
             variable.value.assign(old + tf.cast(change, old.dtype))
         flat_logs = [tf.cast(next(incoming), dtype) for dtype in plan.log_dtypes]
+        progress.note_step(self.fingerprint * self.num_replicas, next(incoming))
         for (optimizer, _, variables), gradients in zip(plan.updates, reduced, strict=True):
             with current.reduced_gradients():
                 optimizer.apply(gradients, variables)
