@@ -7,10 +7,15 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 PARTS = ("feature", "strategy", "transport")
 _CELLS = pytest.StashKey[dict[str, list[dict[str, str]]]]()
 _OUTCOMES = pytest.StashKey[dict[str, str]]()
+
+# A machine that trains on all its cores at the same time is slow, not wrong.
+settings.register_profile("paceline", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("paceline")
 
 
 def pytest_addoption(parser):

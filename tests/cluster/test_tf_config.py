@@ -44,6 +44,8 @@ ERRORS = [
     (text({"worker": ["a:2222", "a:2222"]}), "duplicate-address", "cluster.worker[1]"),
     (text({"worker": ["a:2222"], "ps": ["A:2222"]}), "duplicate-address", "cluster.ps[0]"),
     (text({"worker": ["localhost:2222", "127.0.0.1:2222"]}), "duplicate-address", "cluster.worker[1]"),
+    (text({"worker": ["127.0.0.1:2222", "[::1]:2222"]}), "duplicate-address", "cluster.worker[1]"),
+    (text({"worker": {"\u00b2": "a:2222"}}), "sparse-key", "cluster.worker"),
     (text({"worker": ["localhost:2222", "b:2222"]}), "loopback-among-hosts", "cluster.worker[0]"),
     (text({"worker": ["a", "b:2222"]}), "no-port", "cluster.worker[0]"),
     (text({"worker": {"x": "a:2222"}}), "sparse-key", "cluster.worker.x"),

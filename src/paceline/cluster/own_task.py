@@ -109,9 +109,6 @@ def _read_index(reading: Reading, task: dict[str, Any]) -> int | None:
         text = "the index is not a whole number"
         reading.find("error", "task-index-not-int", path, text, got=shown(value), expected=expected)
         return None
-    if value < 0:
-        reading.find("error", "task-index-range", path, "the index is negative", got=shown(value), expected=expected)
-        return None
     return value
 
 
