@@ -103,7 +103,7 @@ def step_on_batch(model: Any, kind: Kind) -> Callable[..., Any]:
 
     def one_step(batch: Any, own_share: bool = False) -> Any:
         # Nothing of a step may happen before its data are there: at the end of the data there are none.
-        with tf.control_dependencies([leaf for leaf in leaves(batch) if isinstance(leaf, tf.Tensor)][:1]):
+        with tf.control_dependencies(tf.nest.flatten(leaves(batch), expand_composites=True)[:1]):
             if kind is Kind.FIT:
                 progress.note_rows(batch[2] if own_share else total_rows(without_optionals(batch)))
             return run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
