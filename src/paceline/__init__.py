@@ -7,6 +7,8 @@ loaded when they are first used.
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,3 +29,22 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """The package's class: `paceline.strategy` is the function, also once the room `paceline.strategy` is imported.
+
+    Importing a submodule sets an attribute of its name on the package; a property outranks it.
+    """
+
+    @property
+    def strategy(self) -> Any:  # noqa: F811
+        """The function `strategy`."""
+        return __getattr__("strategy")
+
+    @strategy.setter
+    def strategy(self, room: ModuleType) -> None:
+        """Leaves the room to `sys.modules`, where import statements find it."""
+
+
+sys.modules[__name__].__class__ = _Package
