@@ -91,7 +91,7 @@ def _manager_save(original: Any, writes: ChiefWrites) -> Any:
         while self._max_to_keep and len(self._maybe_delete) > self._max_to_keep:
             del self._maybe_delete[next(iter(self._maybe_delete))]
         self._latest_checkpoint = path
-        if self._step_counter is not None:
+        if getattr(self, "_step_counter", None) is not None:
             self._last_checkpoint_step = int(self._step_counter)
         return path
 
