@@ -37,6 +37,8 @@ class PacelineError(Exception):
     """
 
     exit_code: int = EXIT_INTERNAL
+    #: AutoGraph rewrites what is raised inside a `tf.function` to a class of its own, but for errors that say this.
+    ag_pass_through = True
 
     def __init__(self, what: str, *, got: str = "", expected: str = "", fix: str = "") -> None:
         self.what = what

@@ -23,7 +23,7 @@ _POLL_S = 0.01
 
 
 class Outcome(NamedTuple):
-    """What became of a write on this worker: whether it was done here, and what it returned."""
+    """What became of a write: whether it was done on this worker, and what it returned where it was done."""
 
     done_here: bool
     result: Any
@@ -63,14 +63,15 @@ class ChiefWrites:
         self._asked[name] += 1
         if self.rank == 0:
             return Outcome(True, self._write(name, do))
-        if self._wait_for_chief(name, self._asked[name]):
-            return Outcome(False, None)
+        written = self._wait_for_chief(name, self._asked[name])
+        if written is not None:
+            return Outcome(False, written["result"])
         return Outcome(True, self._guarded(do))
 
     def _write(self, name: str, do: Callable[[], T]) -> T:
         result = self._guarded(do)
         with self._record.open("a", encoding="utf-8") as record:
-            record.write(json.dumps(name) + "\n")
+            record.write(json.dumps({"path": name, "result": result if isinstance(result, str) else None}) + "\n")
         self._status.add_save()
         return result
 
@@ -84,27 +85,30 @@ class ChiefWrites:
             self._inside.on = False
             self._status.set_phase(phase)
 
-    def _wait_for_chief(self, name: str, ordinal: int) -> bool:
-        """Returns True once the chief has written `name` for the `ordinal`-th time, False if it will not."""
+    def _wait_for_chief(self, name: str, ordinal: int) -> dict[str, Any] | None:
+        """Returns the record of the chief's `ordinal`-th write of `name`, None if there will be none."""
         seen = -1
         while True:
             chief = self._chief.read()
-            if chief.saves != seen:
-                seen = chief.saves
-                if self._count_written(name) >= ordinal:
-                    return True
             # Once the chief has ended, or waits in a collective that this worker has not come to,
             # it writes nothing more before this worker goes on.
-            if chief.phase is Phase.END or chief.collectives > self._status.collectives:
-                return self._count_written(name) >= ordinal
+            is_last_look = chief.phase is Phase.END or chief.collectives > self._status.collectives
+            if chief.saves != seen or is_last_look:
+                seen = chief.saves
+                written = self._written(name)
+                if len(written) >= ordinal:
+                    return written[ordinal - 1]
+                if is_last_look:
+                    return None
             time.sleep(_POLL_S)
 
-    def _count_written(self, name: str) -> int:
+    def _written(self, name: str) -> list[dict[str, Any]]:
         try:
             lines = self._record.read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
-            return 0
-        return sum(1 for line in lines if line == json.dumps(name))
+            return []
+        records = [json.loads(line) for line in lines]
+        return [record for record in records if record["path"] == name]
 
 
 def _name_of(path: str | os.PathLike[str]) -> str:

@@ -6,7 +6,9 @@ import fcntl
 import functools
 import hashlib
 import os
+import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +27,7 @@ def install(writes: ChiefWrites) -> None:
         return
     for owner, name in ((keras.Model, "save"), (keras.Model, "save_weights"), (keras.Model, "export")):
         setattr(owner, name, _method(getattr(owner, name), writes))
-    for module in (saving_api, keras.saving, keras.models):
-        if hasattr(module, "save_model"):
-            module.save_model = _save_model(module.save_model, writes)
+    _replace_everywhere(saving_api.save_model, _save_model(saving_api.save_model, writes))
     tf.saved_model.save = _saved_model(tf.saved_model.save, writes)
     tf.train.Checkpoint.write = _method(tf.train.Checkpoint.write, writes, returns_path=True)
     tf.train.Checkpoint.save = _checkpoint_save(tf.train.Checkpoint.save, writes)
@@ -67,30 +67,43 @@ def _checkpoint_save(original: Any, writes: ChiefWrites) -> Any:
     @functools.wraps(original)
     def save(self: Any, file_prefix: Any, *args: Any, **kwargs: Any) -> Any:
         outcome = writes.write(file_prefix, lambda: original(self, file_prefix, *args, **kwargs))
-        if outcome.done_here:
-            return outcome.result
-        self._maybe_create_save_counter()
-        number = int(self.save_counter.assign_add(1).numpy())
-        return f"{os.fspath(file_prefix)}-{number}"
+        if not outcome.done_here:
+            _follow_counter(self, outcome.result)
+        return outcome.result
 
     return save
 
 
 def _manager_save(original: Any, writes: ChiefWrites) -> Any:
+    """`CheckpointManager.save` keeps a list of what there is: every worker's must be the chief's."""
+
     @functools.wraps(original)
     def save(self: Any, checkpoint_number: Any = None, *args: Any, **kwargs: Any) -> Any:
-        prefix = self._prefix
-        outcome = writes.write(prefix, lambda: original(self, checkpoint_number, *args, **kwargs))
-        if outcome.done_here:
-            return outcome.result
-        checkpoint = self._checkpoint
-        checkpoint._maybe_create_save_counter()
-        number = int(checkpoint.save_counter.assign_add(1).numpy())
-        number = number if checkpoint_number is None else int(checkpoint_number)
-        self._latest_checkpoint = f"{prefix}-{number}"
-        return self._latest_checkpoint
+        # A manager writes nothing in between its intervals, and says None.
+        outcome = writes.write(self._prefix, lambda: original(self, checkpoint_number, *args, **kwargs))
+        path = outcome.result
+        if outcome.done_here or path is None:
+            return path
+        if checkpoint_number is None:
+            _follow_counter(self._checkpoint, path)
+        self._maybe_delete.pop(path, None)
+        self._maybe_delete[path] = time.time()
+        while self._max_to_keep and len(self._maybe_delete) > self._max_to_keep:
+            del self._maybe_delete[next(iter(self._maybe_delete))]
+        self._latest_checkpoint = path
+        if getattr(self, "_step_counter", None) is not None:
+            self._last_checkpoint_step = int(self._step_counter)
+        return path
 
     return save
+
+
+def _follow_counter(checkpoint: Any, path: Any) -> None:
+    """Sets a checkpoint's number to the one that the chief has written."""
+    checkpoint._maybe_create_save_counter()
+    number = os.fspath(path).rpartition("-")[2] if path is not None else ""
+    if number.isdecimal():
+        checkpoint.save_counter.assign(int(number))
 
 
 def _lock_downloads() -> None:
@@ -105,5 +118,22 @@ def _lock_downloads() -> None:
             fcntl.flock(held, fcntl.LOCK_EX)
             return original(fname, origin, *args, **kwargs)
 
-    file_utils.get_file = get_file
-    keras.utils.get_file = get_file
+    _replace_everywhere(original, get_file)
+    file_utils.makedirs = _makedirs
+
+
+def _replace_everywhere(original: Any, ours: Any) -> None:
+    """Replaces a function of Keras in all of its modules: `keras.datasets` and `tf.keras` hold names of their own."""
+    for module_name, module in list(sys.modules.items()):
+        if module_name.partition(".")[0] == "keras" and module is not None:
+            for name, value in list(vars(module).items()):
+                if value is original:
+                    setattr(module, name, ours)
+
+
+def _makedirs(path: Any) -> None:
+    """Makes a folder, unless another worker has just made it: Keras looks first, and two may look at once."""
+    if file_utils.is_remote_path(path):
+        tf.io.gfile.makedirs(path)
+    else:
+        os.makedirs(path, exist_ok=True)

@@ -14,6 +14,7 @@ from paceline.session import hooks
 from paceline.session.state import State
 from paceline.strategies.job import JobStrategy
 from paceline.strategies.local import LocalStrategy
+from paceline.strategies.resolver import make_resolver
 
 
 class _Unobserved:
@@ -39,6 +40,6 @@ def start_alone() -> State:
     if len(gpus) > 1:
         strategy = LocalStrategy.create(gpus)
     else:
-        strategy = JobStrategy.create(Alone(), gpus[0] if gpus else "/cpu:0", lambda dataset: dataset)
+        strategy = JobStrategy.create(Alone(), gpus[0] if gpus else "/cpu:0", lambda dataset: dataset, make_resolver(None))
     hooks.install(strategy, _Unobserved(), lambda line: print(f"paceline: {line}", file=sys.stderr))
     return State(strategy=strategy, rank=0, num_workers=1)

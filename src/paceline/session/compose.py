@@ -23,9 +23,11 @@ from paceline.journal.status import Phase, StatusReader
 from paceline.session import hooks, state
 from paceline.session.observer import SessionObserver
 from paceline.session.script import run_script
+from paceline.session.seeds import seed_everything
 from paceline.session.watch import StatusWatch
 from paceline.strategies.job import JobStrategy
 from paceline.strategies.local import LocalStrategy
+from paceline.strategies.resolver import make_resolver
 from paceline.training import guard
 from paceline.worker import signals
 
@@ -62,7 +64,7 @@ class Session:
         alike.install(transport)
         one_writer.install(self.rank)
         state.enter(state.State(strategy=strategy, rank=self.rank, num_workers=self.size))
-        keras.utils.set_random_seed(int(self.job["seed"]))
+        seed_everything(int(self.job["seed"]))
         self.status.set_phase(Phase.SCRIPT)
         code = run_script(self.job["script"])
         if code == 0:
@@ -113,11 +115,7 @@ class Session:
         gpus = [gpu.name for gpu in tf.config.list_logical_devices("GPU")]
         if self.size == 1 and (count > 1 or (self.job["strategy"] == "mirrored" and len(gpus) > 1)):
             return LocalStrategy.create(gpus or [f"/cpu:{i}" for i in range(count)])
-        resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
-            tf.train.ClusterSpec(self.job.get("cluster") or {"worker": ["localhost:0"] * self.size}),
-            task_type="worker",
-            task_id=self.rank,
-        )
+        resolver = make_resolver(self.job.get("cluster"), self.rank, self.size)
         rank, size = self.rank, self.size
         return JobStrategy.create(transport, device, lambda dataset: share_dataset(dataset, rank, size), resolver)
 

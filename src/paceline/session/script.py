@@ -14,21 +14,39 @@ from paceline.errors import ConfigurationRefused
 
 
 def run_script(script: dict[str, Any]) -> int:
-    """Runs the script and returns its exit code.
+    """Runs the script and returns its exit code, also that of `sys.exit(...)`.
 
     Args:
         script: `kind` (`path` or `module`), `target`, `argv` as in job.json.
 
     Raises:
-        Whatever the script raises, SystemExit included.
+        Whatever the script raises but `SystemExit`.
     """
+    try:
+        _run(script)
+    except SystemExit as error:
+        return _exit_code(error)
+    return 0
+
+
+def _exit_code(error: SystemExit) -> int:
+    """Returns the exit code that `python` would end with; prints the text of `sys.exit("text")`."""
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code & 0xFF
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def _run(script: dict[str, Any]) -> None:
     arguments = list(script["argv"])
     if script["kind"] == "module":
         sys.argv = [script["target"], *arguments]
         if os.getcwd() not in sys.path:
             sys.path.insert(0, os.getcwd())
         runpy.run_module(script["target"], run_name="__main__", alter_sys=True)
-        return 0
+        return
     path = script["target"]
     sys.argv = [path, *arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
@@ -37,7 +55,6 @@ def run_script(script: dict[str, Any]) -> int:
     # Processes that the script starts (multiprocessing) find their classes in this module.
     sys.modules["__main__"] = main
     exec(compile(_source(path), path, "exec"), main.__dict__)  # noqa: S102  running the script is the task
-    return 0
 
 
 def _source(path: str) -> bytes:

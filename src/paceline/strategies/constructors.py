@@ -64,10 +64,11 @@ def _explain(cls: type, strategy: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _public_name(cls: type) -> str:
+    # By class: TensorFlow gives both classes one __name__.
     return {
-        "CollectiveAllReduceStrategy": "MultiWorkerMirroredStrategy",
-        "_CollectiveAllReduceStrategyExperimental": "experimental.MultiWorkerMirroredStrategy",
-    }.get(cls.__name__, cls.__name__)
+        collective_all_reduce_strategy.CollectiveAllReduceStrategy: "MultiWorkerMirroredStrategy",
+        collective_all_reduce_strategy._CollectiveAllReduceStrategyExperimental: "experimental.MultiWorkerMirroredStrategy",
+    }.get(cls, cls.__name__)
 
 
 def _short(value: Any) -> str:

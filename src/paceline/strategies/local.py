@@ -11,6 +11,7 @@ from keras.src.backend.tensorflow.core import Variable
 from tensorflow.python.distribute import distribute_lib, mirrored_strategy
 
 from paceline.strategies.job import NAMED
+from paceline.strategies.resolver import make_resolver
 from paceline.strategies.run_hook import RunHook
 
 
@@ -29,6 +30,7 @@ class LocalStrategy(RunHook, *NAMED):  # type: ignore[misc]
         """Returns the strategy over `devices`, for instance `["/cpu:0", "/cpu:1"]`. Collective: no."""
         self: LocalStrategy = object.__new__(cls)
         extended = mirrored_strategy.MirroredExtended(self, devices=list(devices), cross_device_ops=cross_device_ops)
+        extended._cluster_resolver = make_resolver(None)
         distribute_lib.Strategy.__init__(self, extended)
         return self
 
@@ -55,6 +57,9 @@ def install_variables(strategy: LocalStrategy) -> None:
             self._value = tf.Variable(value, dtype=self._dtype, trainable=self.trainable, name=self.name)
 
     Variable._initialize = _initialize
+    # Stock Keras asks the mirrored variable, which is no number: `int(optimizer.iterations)` fails (Keras 3.10-3.15).
+    Variable.__int__ = lambda self: int(tf.convert_to_tensor(self.value))
+    Variable.__float__ = lambda self: float(tf.convert_to_tensor(self.value))
 
 
 def _scope(strategy: LocalStrategy) -> contextlib.AbstractContextManager[Any]:

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from paceline.collectives.transport import Transport
 from paceline.errors import ScriptRefused
+from paceline.training import guard
 
 
 class Named(NamedTuple):
@@ -81,7 +82,7 @@ def check_same_model(model: Any, transport: Transport) -> list[str]:
     different = differing(mine, transport)
     for position in different:
         variable = mine[position].variable
-        with tf.init_scope():
+        with tf.init_scope(), guard.not_training():
             variable.value.assign(transport.broadcast(tf.convert_to_tensor(variable.value)))
     return [mine[position].name for position in different]
 

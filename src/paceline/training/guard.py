@@ -1,12 +1,35 @@
-"""Refuses loops that would train N times the same instead of once on N replicas."""
+"""Refuses loops that would train N times the same instead of once on N replicas.
+
+What counts is a weight that is moved along its gradient where no replica is running.
+Differentiating alone is no training (saliency, gradient norms), nor is putting back
+what was saved (`load_weights`, `tf.train.Checkpoint.restore`).
+
+=============================================== =============================================
+after `tape.gradient` for a weight, outside of  the loop is refused
+`strategy.run` and of `fit`
+=============================================== =============================================
+`optimizer.apply`, `optimizer.apply_gradients`  at once
+`assign_sub`, `assign_add`                      at once
+`assign`, `set_weights`                         at once inside a `tf.function`, else at the second
+                                                time: once is how weights are put back
+by another way                                  at the end, if replicas never combined anything
+=============================================== =============================================
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+import keras
+import numpy as np
 import tensorflow as tf
 from keras.src.backend.tensorflow.core import Variable as KerasVariable
+from tensorflow.python.distribute import values as distributed_values
 from tensorflow.python.ops import resource_variable_ops
 
 from paceline.errors import ScriptRefused
@@ -16,59 +39,163 @@ _TWO_LINES = (
     "paceline.strategy().run(train_step, args=(batch,))"
 )
 
+#: Where TensorFlow defines assignments: again in `ResourceVariable`, for weak types, so that a patched base is not seen.
+_VARIABLES = (
+    resource_variable_ops.BaseResourceVariable,
+    resource_variable_ops.ResourceVariable,
+    distributed_values.DistributedVariable,
+)
 
-_differentiated: dict[int, Any] = {}
+
+@dataclass
+class _Differentiated:
+    """A weight whose gradient was taken where no replica is running.
+
+    Attributes:
+        variable: The weight; held, so that its id stays its own.
+        bits: Hash of its value at the first time; None: it had no value.
+        in_graph: Whether the gradient was last taken while a `tf.function` was traced.
+        takes: After which of the gradients it was assigned to.
+    """
+
+    variable: Any
+    bits: str | None
+    in_graph: bool = False
+    takes: set[int] = field(default_factory=set)
+
+
+class _Watch:
+    """What was seen in this process."""
+
+    def __init__(self) -> None:
+        self.weights: dict[int, _Differentiated] = {}
+        self.num_gradients = 0
+        self.inside_keras = 0
+        self.restoring = 0
+        self.exchanged = False
+
+
+_watch = _Watch()
 
 
 def install() -> None:
-    """Watches for loops that move weights along a gradient without any optimizer. Once per worker, before the script."""
+    """Watches gradients, assignments and restores. Once per worker, before the script."""
     gradient = tf.GradientTape.gradient
 
     @functools.wraps(gradient)
     def watched_gradient(self: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
         strategy = tf.distribute.get_strategy()
-        if strategy.num_replicas_in_sync > 1 and not _in_replica(strategy):
-            for source in tf.nest.flatten(sources):
-                variable = getattr(source, "value", source) if isinstance(source, KerasVariable) else source
-                if getattr(variable, "trainable", False):
-                    _differentiated[id(variable)] = variable
+        if not _watch.inside_keras and strategy.num_replicas_in_sync > 1 and not _in_replica(strategy):
+            _note_gradient(sources)
         return gradient(self, target, sources, *args, **kwargs)
 
     tf.GradientTape.gradient = watched_gradient
+    for name in ("assign", "assign_sub", "assign_add"):
+        for owner in _VARIABLES:
+            if name in vars(owner):
+                setattr(owner, name, _watched_assign(vars(owner)[name], name))
     for name in ("assign_sub", "assign_add"):
-        for owner in (resource_variable_ops.BaseResourceVariable, KerasVariable):
-            setattr(owner, name, _refusing(getattr(owner, name), name))
+        setattr(KerasVariable, name, _watched_assign(getattr(KerasVariable, name), name))
+    for restorer, name in (
+        (keras.Model, "load_weights"),
+        (tf.train.Checkpoint, "restore"),
+        (tf.train.Checkpoint, "read"),
+    ):
+        setattr(restorer, name, _restoring(getattr(restorer, name)))
 
 
-def _refusing(original: Any, name: str) -> Any:
+def _note_gradient(sources: Any) -> None:
+    _watch.num_gradients += 1
+    for source in tf.nest.flatten(sources):
+        variable = getattr(source, "value", source) if isinstance(source, KerasVariable) else source
+        if not getattr(variable, "trainable", False):
+            continue
+        known = _watch.weights.get(id(variable))
+        if known is None:
+            known = _watch.weights[id(variable)] = _Differentiated(variable, _bits(variable))
+        known.in_graph = not tf.executing_eagerly()
+
+
+def _bits(variable: Any) -> str | None:
+    try:
+        with tf.init_scope():
+            array = np.ascontiguousarray(tf.convert_to_tensor(variable))
+    except (tf.errors.FailedPreconditionError, AttributeError, TypeError):
+        return None
+    return hashlib.blake2b(array.tobytes(), digest_size=8).hexdigest()
+
+
+def _watched_assign(original: Any, name: str) -> Any:
     @functools.wraps(original)
     def assign(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _differentiated:
-            strategy = tf.distribute.get_strategy()
-            variable = self.value if isinstance(self, KerasVariable) else self
-            if id(variable) in _differentiated and not _in_replica(strategy):
-                refuse(f"{name}(...) on {self.name} along its gradient, outside of strategy.run(...)", strategy)
+        if _watch.weights and not _watch.inside_keras:
+            _note_assignment(self.value if isinstance(self, KerasVariable) else self, name)
         return original(self, *args, **kwargs)
 
     return assign
 
 
+def _note_assignment(variable: Any, name: str) -> None:
+    known = _watch.weights.get(id(variable))
+    strategy = tf.distribute.get_strategy()
+    if known is None or _in_replica(strategy):
+        return
+    if _watch.restoring:
+        del _watch.weights[id(variable)]
+        return
+    known.takes.add(_watch.num_gradients)
+    if name != "assign" or len(known.takes) > 1 or (known.in_graph and not tf.executing_eagerly()):
+        refuse(f"{name}(...) on {variable.name} along its gradient, outside of strategy.run(...)", strategy)
+
+
+def _restoring(original: Any) -> Any:
+    @functools.wraps(original)
+    def restore(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with not_training():
+            result = original(self, *args, **kwargs)
+        if isinstance(self, tf.train.Checkpoint):  # assigns in C++, unseen, and some of it later
+            _watch.weights.clear()
+        return result
+
+    return restore
+
+
+@contextlib.contextmanager
+def not_training() -> Iterator[None]:
+    """Within it, assignments put back what was saved, or bring workers to one value."""
+    _watch.restoring += 1
+    try:
+        yield
+    finally:
+        _watch.restoring -= 1
+
+
+@contextlib.contextmanager
+def keras_trains() -> Iterator[None]:
+    """Within it, Keras' own loops run: what callbacks do with gradients there is no training loop."""
+    _watch.weights.clear()
+    _watch.inside_keras += 1
+    try:
+        yield
+    finally:
+        _watch.inside_keras -= 1
+
+
 def check_end(strategy: Any) -> None:
-    """Raises ScriptRefused if the script differentiated weights and its replicas never exchanged anything.
+    """Raises ScriptRefused if weights were moved after their gradient and replicas never exchanged anything.
 
     Called once at the end of a script that ended well. Collective: no.
     """
-    if _differentiated and not _exchanged:
-        refuse("tape.gradient(...) outside of strategy.run(...); nothing was ever reduced", strategy)
-
-
-_exchanged: list[bool] = []
+    if _watch.exchanged:
+        return
+    for known in _watch.weights.values():
+        if known.takes or known.bits is None or _bits(known.variable) != known.bits:
+            refuse(f"{known.variable.name} has changed since its gradient was taken; nothing was ever reduced", strategy)
 
 
 def note_exchange() -> None:
     """Notes that replicas have combined something."""
-    if not _exchanged:
-        _exchanged.append(True)
+    _watch.exchanged = True
 
 
 def check_apply(optimizer: Any) -> None:

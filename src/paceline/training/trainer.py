@@ -15,7 +15,7 @@ from keras.src.backend.tensorflow import trainer as keras_trainer
 
 from paceline.data.own_share import global_dataset, is_own_share
 from paceline.errors import ConfigurationRefused
-from paceline.training import gradients
+from paceline.training import gradients, guard
 from paceline.training.functions import iterating_function, predict_function
 from paceline.training.step import Kind
 
@@ -142,7 +142,7 @@ def _observed(name: str, original: Any, strategy: Any, observer: Observer) -> An
         adopt(self, strategy)
         if name == "predict" and is_own_share(args[0] if args else kwargs.get("x")):
             raise _own_share_predict()
-        with observer.running(name, self):
+        with guard.keras_trains(), observer.running(name, self):
             return original(self, *args, **kwargs)
 
     return method

@@ -1,0 +1,72 @@
+"""Loops that would train N times by themselves are refused; gradients for other ends are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+LOOPS = [f"{loop} {way}" for loop in ("apply_gradients", "apply", "assign_sub", "assign", "keras_assign")
+         for way in ("eagerly", "compiled")] + ["set_weights eagerly"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bare(start):
+    return start("bare_loops.py", workers=2)
+
+
+@pytest.fixture(scope="module")
+def accepted(start):
+    return {n: start("gradients.py", workers=n).ok() for n in (1, 2)}
+
+
+@pytest.mark.support(
+    feature="bare GradientTape loop", strategy="multi-worker", transport="mpi",
+    refused="each worker would train by itself: put the step inside strategy.run",
+)  # fmt: skip
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_bare_loop_is_refused_with_the_two_lines_that_mend_it(bare, loop):
+    for worker in bare.facts:
+        name, code, text = worker[loop]
+        assert (name, code) == ("ScriptRefused", 78)
+        assert "experimental_distribute_dataset(dataset)" in text
+        assert "paceline.strategy().run(train_step, args=(batch,))" in text
+
+
+def test_the_job_ends_with_78_and_no_traceback(bare):
+    assert bare.code == 78
+    assert bare.text.count("This training loop never combines the gradients of the 2 replicas") == 1
+    assert "Traceback" not in bare.text
+
+
+def test_a_loop_by_another_way_is_refused_at_the_end(start):
+    result = start("bare_loops.py", "by another way", workers=2)
+    assert result.same("reached_the_end")
+    assert result.code == 78
+    assert "has changed since its gradient was taken" in result.text
+
+
+def test_on_one_worker_a_bare_loop_is_just_a_loop(start):
+    result = start("bare_loops.py", workers=1).ok()
+    assert [result.facts[0][loop] for loop in LOOPS] == [None] * len(LOOPS)
+
+
+@pytest.mark.support(feature="gradients inside train_step", strategy="multi-worker", transport="mpi")
+def test_gradients_for_other_ends_are_not_refused(accepted):
+    one, two = accepted[1].facts[0], accepted[2]
+    two.same("digest")
+    two.same("saliency")
+    np.testing.assert_allclose(two.facts[0]["penalised"], one["penalised"], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.support(feature="own loop with strategy.run", strategy="multi-worker", transport="mpi")
+def test_a_loop_under_strategy_run_trains_as_one_device(accepted):
+    one, two = accepted[1].facts[0], accepted[2]
+    two.same("own_digest")
+    # float32 sums in another order
+    np.testing.assert_allclose(two.facts[0]["own_losses"], one["own_losses"], rtol=1e-5)
+    np.testing.assert_allclose(two.facts[0]["own_weights"], one["own_weights"], rtol=1e-5, atol=1e-6)
+
+
+def test_a_script_that_only_differentiates_ends_well(start):
+    result = start("only_gradients.py", workers=2).ok()
+    assert result.same("norm") > 0

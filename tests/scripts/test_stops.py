@@ -1,0 +1,34 @@
+"""What one worker's callback decides, all do at the same point; what one worker reads hangs nobody."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def stops(start):
+    return start("stops.py", workers=2).ok()
+
+
+@pytest.mark.support(feature="callback that stops training on one worker", strategy="multi-worker", transport="mpi")
+def test_one_workers_stop_is_everybodys_at_the_same_point(stops):
+    assert stops.same("ends") == {
+        "batch": [3, 1],
+        "epoch": [10, 2],
+        "chief": [2, 1],
+        "nobody": [15, 3],
+        "in one list only": [2, 1],
+        "evaluate": [2, True],
+    }
+    stops.same("digest")
+    stops.same("evaluated")
+
+
+def test_reading_results_on_one_worker_is_no_collective(stops):
+    assert stops.facts[1]["alone"]["loss"] > 0
+    stops.same("end")
+
+
+def test_one_progress_bar(stops):
+    assert stops.text.count("Epoch 1/3") == 1
+    assert stops.text.count("step - loss:") == 1
