@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
-Tensor = tf.Tensor
 
-
-def sum_dense(tensors: Sequence[Tensor], all_reduce: Callable[[Tensor], Tensor]) -> list[Tensor]:
+def sum_dense(tensors: Sequence[tf.Tensor], all_reduce: Callable[[tf.Tensor], tf.Tensor]) -> list[tf.Tensor]:
     """Returns the sums of `tensors` over replicas, with one call of `all_reduce` for each dtype.
 
     Called by every replica. Collective: yes.
@@ -18,7 +16,7 @@ def sum_dense(tensors: Sequence[Tensor], all_reduce: Callable[[Tensor], Tensor])
         tensors: Dense tensors of any shapes and numeric dtypes.
         all_reduce: Sums one flat tensor `[n]` over all replicas.
     """
-    results: list[Tensor | None] = [None] * len(tensors)
+    results: list[tf.Tensor | None] = [None] * len(tensors)
     for dtype in dict.fromkeys(t.dtype for t in tensors):
         places = [i for i, t in enumerate(tensors) if t.dtype == dtype]
         if len(places) == 1:
@@ -34,7 +32,7 @@ def sum_dense(tensors: Sequence[Tensor], all_reduce: Callable[[Tensor], Tensor])
     return [r for r in results if r is not None]
 
 
-def sum_slices(slices: tf.IndexedSlices, gather_rows: Callable[[Tensor], Tensor]) -> tf.IndexedSlices:
+def sum_slices(slices: tf.IndexedSlices, gather_rows: Callable[[tf.Tensor], tf.Tensor]) -> tf.IndexedSlices:
     """Returns the sum of sparse gradients over replicas, as slices: the rows of all replicas one after the other.
 
     Never dense: what travels is the rows that were looked up, not the table.

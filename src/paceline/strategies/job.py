@@ -85,7 +85,7 @@ class JobReplicaContext(distribute_lib.ReplicaContext):
         return devices
 
 
-class JobExtended(one_device_strategy.OneDeviceExtended):  # type: ignore[misc]
+class JobExtended(one_device_strategy.OneDeviceExtended):
     """What `JobStrategy` does: one device here, sums over a transport."""
 
     def __init__(

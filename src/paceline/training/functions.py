@@ -138,7 +138,7 @@ def iterating_function(
             batch, any_left = peek(iterator)
             if not any_left:
                 break
-            before_step(model, lambda batch=batch: _trace(model, one_step, batch, own_share=True))
+            before_step(model, functools.partial(_trace, model, one_step, batch, own_share=True))
             logs = one_step(batch, own_share=True)
         if logs is None:
             raise StopIteration
@@ -147,7 +147,7 @@ def iterating_function(
     def on_arrays(batches: Any) -> Any:
         logs = None
         for _, batch in zip(range(steps), batches, strict=False):
-            before_step(model, lambda batch=batch: _trace(model, one_step, batch))
+            before_step(model, functools.partial(_trace, model, one_step, batch))
             logs = one_step(batch)
         return logs
 
