@@ -130,7 +130,7 @@ class ReplicaStep:
         deferred = [self._split_gradients(p) for p in self.put_off]
         states = [(v, old, *self._state_part(v, old)) for v, old in self.before.values() if _is_shared(v)]
         flat_logs = tf.nest.flatten(logs)
-        log_parts = [self._log_part(value) for value in flat_logs]
+        log_parts = [self._log_part(value) for value in flat_logs if value is not None]
         outgoing = [g for present, _ in deferred for g in present]
         outgoing += [part for *_, part, _ in states]
         outgoing += log_parts
@@ -138,7 +138,7 @@ class ReplicaStep:
         reduced = [[None if place is None else next(incoming) for place in places] for _, places in deferred]
         for variable, old, _, scale in states:
             _assign_state(variable, old, next(incoming), scale)
-        flat_logs = [_log_from_sum(value, next(incoming)) for value in flat_logs]
+        flat_logs = [None if value is None else _log_from_sum(value, next(incoming)) for value in flat_logs]
         for put_off, gradients in zip(self.put_off, reduced, strict=True):
             with current.reduced_gradients():
                 put_off.optimizer.apply(gradients, put_off.variables)
