@@ -37,7 +37,9 @@ def bounds(total: Any, index: int, count: int) -> tuple[Any, Any]:
     >>> [bounds(1, i, 2) for i in range(2)]
     [(0, 0), (0, 1)]
     """
-    return total * index // count, total * (index + 1) // count
+    rows, rest = total // count, total % count
+    # The same as total * index // count, without the product that overflows int32.
+    return rows * index + rest * index // count, rows * (index + 1) + rest * (index + 1) // count
 
 
 def without_optionals(data: Any) -> Any:

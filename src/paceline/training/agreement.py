@@ -42,7 +42,8 @@ def variables_of(model: Any) -> list[Named]:
 
 def is_built(model: Any) -> bool:
     """Returns whether the model has all its variables: then workers can be compared before the first step."""
-    return bool(model.built) and (model.optimizer is None or bool(model.optimizer.built) or not model.trainable_variables)
+    optimizer = getattr(model, "optimizer", None)  # a model that was not compiled can predict
+    return bool(model.built) and (optimizer is None or bool(optimizer.built) or not model.trainable_variables)
 
 
 def digest(variable: Any) -> str:

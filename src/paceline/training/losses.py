@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import keras
 import tensorflow as tf
+from keras.layers import Layer
 from keras.src.losses import loss as loss_module
 
 from paceline.training.current import current_step
@@ -42,9 +44,36 @@ def install() -> None:
         factor = _factor(step, values, sample_weight, mask, reduction)
         return loss if factor is None else loss * tf.cast(factor, loss.dtype)
 
+    if _sums_activity_regularizers():
+        Layer.activity_regularizer = property(_activity_regularizer, _set_activity_regularizer)
     loss_module.reduce_weighted_values = corrected
     loss_module.scale_loss_for_distribution = lambda value: value if _mean_step() else scale(value)
     loss_module.unscale_loss_for_distribution = lambda value: value if _mean_step() else unscale(value)
+
+
+def _sums_activity_regularizers() -> bool:
+    """Returns whether this Keras sums activity regularizers over the batch (3.10), or divides by its rows (3.15)."""
+    layer = keras.layers.ActivityRegularization(l2=1.0)
+    layer(tf.ones([2, 1]))
+    return bool(float(layer.losses[0]) > 1.5)
+
+
+def _activity_regularizer(layer: Any) -> Any:
+    """Returns a layer's activity regularizer; inside a step with the factor that makes its sum the global batch's."""
+    regularizer = layer.__dict__.get("activity_regularizer")
+    step = _mean_step()
+    if regularizer is None or step is None:
+        return regularizer
+
+    def regularize(output: Any) -> Any:
+        loss = regularizer(output)
+        return loss * tf.cast(tf.math.divide_no_nan(step.total, step.rows), loss.dtype)
+
+    return regularize
+
+
+def _set_activity_regularizer(layer: Any, regularizer: Any) -> None:
+    layer.__dict__["activity_regularizer"] = regularizer
 
 
 def _mean_step() -> ReplicaStep | None:

@@ -158,7 +158,7 @@ def _observed(name: str, original: Any, strategy: Any, observer: Observer) -> An
 def adopt(model: Any, strategy: Any) -> None:
     """Makes a model and its optimizers belong to the job's strategy, wherever they were made. Collective: no."""
     model._distribute_strategy = strategy
-    optimizers = [model.optimizer, *vars(model).values()]
+    optimizers = [getattr(model, "optimizer", None), *vars(model).values()]
     for optimizer in optimizers:
         if hasattr(optimizer, "_distribution_strategy") or hasattr(optimizer, "inner_optimizer"):
             gradients.adopt(optimizer, strategy)

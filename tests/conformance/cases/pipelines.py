@@ -1,0 +1,157 @@
+"""Where batches come from: datasets of every kind, arrays, generators, PyDataset."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import tensorflow as tf
+from cases.own_loops import job_strategy
+from cases.table import BATCH, case, dataset, mlp, regression, sgd, train, with_values
+
+
+def _fit(data, **options):
+    optimizer = keras.optimizers.Adam(0.01)
+    model = mlp()
+    model.compile(optimizer, "mse", metrics=["mae"])
+    outcome = train(model, data, **options)
+    return with_values(outcome, iterations=optimizer.iterations)
+
+
+@case("tf.data, finite", on=("ring", "four"))
+def finite():
+    return _fit(dataset(*regression()), validation_data=dataset(*regression(rows=21)))
+
+
+@case("tf.data, shuffled")
+def shuffled():
+    data = tf.data.Dataset.from_tensor_slices(regression()).shuffle(50).batch(BATCH)
+    return _fit(data)
+
+
+@case("tf.data, infinite with steps_per_epoch", on=("ring",))
+def infinite():
+    return _fit(dataset(*regression()).repeat(), steps_per_epoch=3)
+
+
+@case("tf.data, fewer steps than the data have")
+def fewer_steps():
+    return _fit(dataset(*regression()), steps_per_epoch=2)
+
+
+@case("tf.data, unknown length", on=("ring", "four"))
+def unknown_length():
+    # An epoch ends when the data do: the call that finds no more may change nothing.
+    return _fit(dataset(*regression()).filter(lambda x, y: True))
+
+
+@case("tf.data, unknown length")
+def unknown_length_accumulating():
+    model = mlp()
+    optimizer = sgd(gradient_accumulation_steps=2, use_ema=True, ema_overwrite_frequency=2)
+    model.compile(optimizer, "mse", steps_per_execution=3)
+    outcome = train(model, dataset(*regression()).filter(lambda x, y: True))
+    return with_values(outcome, iterations=optimizer.iterations)
+
+
+@case("tf.data, from_generator", on=("four",))
+def from_generator():
+    x, y = regression()
+
+    def rows():
+        yield from zip(x, y, strict=True)
+
+    spec = (tf.TensorSpec((6,), tf.float32), tf.TensorSpec((1,), tf.float32))
+    return _fit(tf.data.Dataset.from_generator(rows, output_signature=spec).batch(BATCH))
+
+
+@case("already distributed dataset", on=("ring", "four"))
+def distributed_dataset():
+    strategy = job_strategy()
+    return _fit(strategy.experimental_distribute_dataset(dataset(*regression())))
+
+
+@case("distribute_datasets_from_function", on=("ring",), not_on=("mirrored",))
+def datasets_from_function():
+    # As TensorFlow's tutorial has it: each pipeline takes its part of the rows of every global batch.
+    x, y = regression()
+
+    def make(context):
+        size, index = context.num_input_pipelines, context.input_pipeline_id
+        begins = range(0, 50, BATCH)
+        data = [(x[b : b + BATCH], y[b : b + BATCH]) for b in begins]
+        parts = [(np.array_split(a, size)[index], np.array_split(b, size)[index]) for a, b in data]
+
+        def batches():
+            yield from parts
+
+        spec = (tf.TensorSpec((None, 6), tf.float32), tf.TensorSpec((None, 1), tf.float32))
+        return tf.data.Dataset.from_generator(batches, output_signature=spec)
+
+    return _fit(job_strategy().distribute_datasets_from_function(make))
+
+
+@case("distribute_datasets_from_function", like_one_device=False, on=("ring",), not_on=("mirrored",))
+def uneven_datasets_from_function():
+    x, y = regression()
+
+    def make(context):
+        rows = 10 + 14 * context.input_pipeline_id
+        return tf.data.Dataset.from_tensor_slices((x[:rows], y[:rows])).batch(4)
+
+    return _fit(job_strategy().distribute_datasets_from_function(make))
+
+
+@case("Python generator", on=("ring",))
+def python_generator():
+    def batches():
+        x, y = regression()
+        while True:
+            for begin in range(0, 50, BATCH):
+                yield x[begin : begin + BATCH], y[begin : begin + BATCH]
+
+    return _fit(batches(), steps_per_epoch=4)
+
+
+@case("Python generator")
+def python_generator_that_ends():
+    def batches():
+        x, y = regression()
+        for begin in range(0, 50, BATCH):
+            yield x[begin : begin + BATCH], y[begin : begin + BATCH]
+
+    return _fit(batches(), epochs=1)
+
+
+class Batches(keras.utils.PyDataset):
+    """Batches of the small regression."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.x, self.y = regression()
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        return self.x[index * BATCH : (index + 1) * BATCH], self.y[index * BATCH : (index + 1) * BATCH]
+
+
+@case("PyDataset", on=("ring",))
+def py_dataset():
+    return _fit(Batches(), validation_data=Batches(), shuffle=True)
+
+
+@case("PyDataset, workers=2")
+def py_dataset_workers():
+    return _fit(Batches(workers=2, max_queue_size=4))
+
+
+@case("PyDataset, use_multiprocessing=True")
+def py_dataset_processes():
+    return _fit(Batches(workers=2, use_multiprocessing=True, max_queue_size=4))
+
+
+@case("data on a device already")
+def tensors():
+    x, y = regression()
+    return _fit(tf.constant(x), y=tf.constant(y), batch_size=BATCH)

@@ -1,0 +1,101 @@
+"""N replicas compute what one device computes, and all hold the same bits.
+
+Every case of `cases.TABLE` runs in every gang of `gangs.GANGS` that takes it; `plain` is
+Keras by itself, without paceline, and is what the others are compared with.
+
+Tolerance. A sum of n float32 numbers has a relative error of about `sqrt(n) * 2**-24`
+(6e-8), and N replicas add the same numbers in another order. A step passes on the
+differences of the one before; measured over the table's steps (4 to 24 of them) they grow to
+some 1e-6 on values of order 1. `RTOL` and a case's `weights_atol` leave a factor of about
+ten. What is wrong by a weight, a row or a factor is wrong by 1e-3 and more.
+A case with another tolerance says why beside it.
+"""
+
+from __future__ import annotations
+
+
+import numpy as np
+import pytest
+from cases import TABLE, Case
+from gangs import GANGS, Gang, Result
+
+RTOL = 5e-5
+MORE_THAN_ONE = [gang for gang in GANGS if gang.options and gang.name != "one"]
+COMPARED = [gang for gang in GANGS if gang.options]
+
+
+def takes(gang: Gang, case: Case) -> bool:
+    return (gang.whole or gang.name in case.on) and gang.name not in case.not_on
+
+
+def rows(gangs: list[Gang], kind: str, condition=lambda case: True):
+    for gang in gangs:
+        for case in TABLE:
+            if not takes(gang, case) or not condition(case):
+                continue
+            marks = [pytest.mark.support(feature=case.feature, strategy=gang.strategy, transport=gang.transport)]
+            reason = case.known.get(f"{gang.name} {kind}") or case.known.get(f"* {kind}")
+            if reason and gang.name != "one":
+                marks.append(pytest.mark.xfail(reason=reason, strict=True))
+            if case.newest_only:
+                marks.append(pytest.mark.newest_only)
+            yield pytest.param(gang, case, id=f"{gang.name}-{case.name}", marks=marks)
+
+
+def results_of(gangs, gang: Gang, case: Case) -> list[Result]:
+    results = [gangs[gang.name].result(case.name, rank) for rank in range(gang.workers)]
+    for rank, result in enumerate(results):
+        assert result.error is None, f"worker {rank} of {gang.name}:\n{(result.error or {})['traceback']}"
+    return results
+
+
+@pytest.mark.parametrize(("gang", "case"), rows(MORE_THAN_ONE, "alike", lambda case: not case.raises))
+def test_all_workers_hold_the_same_bits(gangs, gang, case):
+    first, *others = results_of(gangs, gang, case)
+    for other in others:
+        assert list(other.arrays) == list(first.arrays)
+        different = [n for n, a in first.arrays.items() if not np.array_equal(a, other.arrays[n], equal_nan=True)]
+        assert not different
+    copies = {name: a for name, a in first.arrays.items() if name.startswith("variable/")}
+    replicas = 2 if gang.strategy == "mirrored" else 1
+    assert not [n for n, a in copies.items() if a.shape[0] not in {1, replicas}]
+    assert not [n for n, a in copies.items() if not all(np.array_equal(a[0], c, equal_nan=True) for c in a)]
+
+
+@pytest.mark.parametrize(
+    ("gang", "case"), rows(COMPARED, "values", lambda case: case.like_one_device and not case.raises)
+)
+def test_it_is_what_one_device_computes(gangs, gang, case):
+    mine = results_of(gangs, gang, case)[0].arrays
+    plain = results_of(gangs, GANGS[0], case)[0].arrays
+    assert [name for name in plain if name not in mine] == []
+    assert [name for name in mine if name not in plain] == []
+    far = {}
+    for name, right in plain.items():
+        got = mine[name][:1] if name.startswith("variable/") else mine[name]
+        if got.shape != right.shape:
+            far[name] = f"shape {got.shape}, should be {right.shape}"
+        elif right.dtype.kind == "f":
+            if not np.allclose(got, right, rtol=RTOL, atol=case.weights_atol, equal_nan=True):
+                far[name] = f"{np.ravel(got)[:6]}, should be {np.ravel(right)[:6]}"
+        elif not np.array_equal(got, right):
+            far[name] = f"{np.ravel(got)[:6]}, should be {np.ravel(right)[:6]}"
+    assert not far, "\n".join(f"{name}: {text}" for name, text in far.items())
+
+
+@pytest.mark.parametrize(("gang", "case"), rows(MORE_THAN_ONE, "refused", lambda case: bool(case.raises)))
+def test_every_worker_is_refused(gangs, gang, case):
+    for rank in range(gang.workers):
+        error = gangs[gang.name].result(case.name, rank).error
+        assert error is not None
+        assert case.raises in error["text"]
+
+
+@pytest.mark.parametrize(
+    ("gang", "case"), rows(COMPARED[1:], "alike", lambda case: case.name == "dropout_masks_differ")
+)
+def test_replicas_draw_different_dropout_masks(gangs, gang, case):
+    arrays = results_of(gangs, gang, case)[0].arrays
+    masks = next(a for name, a in arrays.items() if name.endswith("masks"))[0]
+    seen = [tuple(mask) for mask in masks if mask.any()]
+    assert len(seen) == len(set(seen)) == 2
