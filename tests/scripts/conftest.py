@@ -62,7 +62,8 @@ class Outcome:
 def start(tmp_path_factory):
     """Returns a function that runs a program to its end."""
 
-    def run(program, *arguments, workers=2, options=(), command=None, folder=None, env=None, plain=False, limit_s=_LIMIT_S):
+    def run(program, *arguments, workers=2, options=(), command=None, folder=None, env=None, plain=False, limit_s=_LIMIT_S,
+            python_path=""):  # fmt: skip
         folder = Path(folder or tmp_path_factory.mktemp(Path(program).stem))
         facts = folder / "facts"
         facts.mkdir(exist_ok=True)
@@ -70,7 +71,7 @@ def start(tmp_path_factory):
         head = [sys.executable]
         if not plain:
             head += ["-m", "paceline", "run", "--workers", str(workers), "--seed", "11", *options]
-        path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+        path = os.pathsep.join(filter(None, [str(ROOT / "src"), str(python_path), os.environ.get("PYTHONPATH", "")]))
         variables = {**os.environ, "PYTHONPATH": path, "FACTS": str(facts), "TF_CPP_MIN_LOG_LEVEL": "3", **(env or {})}
         began = time.monotonic()
         done = subprocess.run(

@@ -11,6 +11,8 @@ from paceline.journal.status import Phase, Status
 
 # How long workers may sit in a collective after a peer has ended its script.
 END_LIMIT_S = 10.0
+# In a collective, or in a step, whose collectives may be TensorFlow's own and seen by nobody.
+_NEEDS_PEERS = (Phase.REDUCE, Phase.STEP, Phase.EVALUATE, Phase.PREDICT)
 
 
 @dataclass(frozen=True)
@@ -102,10 +104,10 @@ class Waiting:
 def follow_waiting(
     before: Mapping[int, Waiting], statuses: Mapping[int, Status], now: float
 ) -> dict[int, Waiting]:
-    """Returns the workers that sit in a collective now, each since when."""
+    """Returns the workers that sit in a collective, or in a step, now, each since when."""
     waiting = {}
     for rank, status in statuses.items():
-        if status.phase == Phase.REDUCE:
+        if status.phase in _NEEDS_PEERS:
             old = before.get(rank)
             same = old is not None and old.collectives == status.collectives
             waiting[rank] = old if old is not None and same else Waiting(status.collectives, now)

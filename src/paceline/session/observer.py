@@ -63,15 +63,18 @@ class SessionObserver:
         if id(model) in self._due:
             self._status.set_phase(Phase.TRACE)
             trace()
-            if agreement.is_built(model):
+            # Only training needs, and makes, the optimizer's variables.
+            if agreement.is_built(model) or (model.built and not self._is_training()):
                 self._agree(model)
+        # A step's own collectives may be TensorFlow's, which nobody counts.
+        self._status.enter_collective()
         self._status.set_phase(_PHASES.get(self._calls[-1] if self._calls else "", Phase.STEP))
 
     def after_step(self, model: Any, logs: Any) -> None:
         """Keeps the status page; checks a model that was only built by its first step."""
         if id(model) in self._due:
             self._agree(model)
-        if self._calls and self._calls[-1] in ("fit", "train_on_batch"):
+        if self._is_training():
             self._step += model.steps_per_execution
             self._place = self._place + model.steps_per_execution
             now = time.monotonic()
@@ -96,6 +99,9 @@ class SessionObserver:
         self._loss = _loss_of(logs)
         self._samples = progress.rows_trained()
         check_same_data()
+
+    def _is_training(self) -> bool:
+        return bool(self._calls) and self._calls[-1] in ("fit", "train_on_batch")
 
     def _agree(self, model: Any) -> None:
         self._due.discard(id(model))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tensorflow.python.autograph.impl.api import autograph_artifact
+
 
 class RunHook:
     """Mixed into the job's strategies, before TensorFlow's classes.
@@ -20,3 +22,7 @@ class RunHook:
         if self.around_run is not None:
             fn = self.around_run(fn)
         return super().run(fn, args, kwargs, options)  # type: ignore[misc]
+
+    # Called inside a script's `tf.function`: AutoGraph converts the script's function, as TensorFlow's own `run` has
+    # it, and must not convert this code.
+    autograph_artifact(run)

@@ -101,10 +101,14 @@ def _anonymous(shape: str) -> str:
 
 def _different_models(first: list[str], other: list[str], rank: int) -> ScriptRefused:
     place = next((i for i, (a, b) in enumerate(zip(first, other, strict=False)) if _anonymous(a) != _anonymous(b)), None)
-    if place is None:
-        got = f"worker 0 has {len(first)} variables, worker {rank} has {len(other)}"
+    got = ""
+    if len(first) != len(other):
+        got = f"worker 0 has {len(first)} variables, worker {rank} has {len(other)}; "
+    if place is not None:
+        got += f"variable {place} is {first[place]} on worker 0, {other[place]} on worker {rank}"
     else:
-        got = f"variable {place} is {first[place]} on worker 0, {other[place]} on worker {rank}"
+        longer, who = (first, 0) if len(first) > len(other) else (other, rank)
+        got += f"only worker {who} has {longer[min(len(first), len(other))]}"
     return ScriptRefused(
         "The workers built different models.",
         got=got,

@@ -200,10 +200,16 @@ def _many_steps(one_step: StepFunction, steps: int) -> StepFunction:
     return tf.autograph.experimental.do_not_convert(many)
 
 
-def predict_function(model: Any) -> Callable[[list[Any]], Any]:
+def predict_function(
+    model: Any, before_step: Callable[[Any, Callable[[], None]], None]
+) -> Callable[[list[Any]], Any]:
     """Returns Keras' `predict_function`: takes a list of global batches, returns their outputs. Collective: yes.
 
     Every worker gets the outputs of all rows, in the order of the data.
+
+    Args:
+        model: The model.
+        before_step: Called before each batch with the model and a function that traces the step without running it.
     """
     strategy = model.distribute_strategy
     gather_rows = getattr(strategy, "transport", None)
@@ -229,9 +235,15 @@ def predict_function(model: Any) -> Callable[[list[Any]], Any]:
     compiled = one_step if model.run_eagerly else tf.function(one_step, reduce_retracing=True)
 
     def function(batches: list[Any]) -> Any:
-        outputs = compiled(batches[0])
-        for batch in batches[1:]:
-            outputs = tf.nest.map_structure(lambda a, b: concat([a, b]), outputs, compiled(batch))
+        outputs = None
+        for batch in batches:
+            before_step(model, lambda batch=batch: _trace(model, compiled, batch))
+            following = compiled(batch)
+            outputs = following if outputs is None else tf.nest.map_structure(_behind, outputs, following)
         return outputs
 
     return function
+
+
+def _behind(first: Any, second: Any) -> Any:
+    return concat([first, second])

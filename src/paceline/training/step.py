@@ -50,7 +50,7 @@ class Plan:
         states: The variables whose changes are summed.
         assigned: All variables that the step assigned to.
         log_names: The structure of the logs.
-        log_dtypes: Their dtypes.
+        log_dtypes: Their dtypes, None for a log that is None.
     """
 
     updates: list[tuple[Any, list[bool], list[Any]]]
@@ -171,17 +171,17 @@ class ReplicaStep:
         The tensors may leave a compiled function; the plan holds no tensors.
         """
         shared = [(variable, old) for variable, old in self.before.values() if _is_shared(variable)]
-        flat_logs = [] if logs is None else [tf.convert_to_tensor(value) for value in tf.nest.flatten(logs)]
+        flat_logs = [None if value is None else tf.convert_to_tensor(value) for value in tf.nest.flatten(logs)]
         outgoing = [self.weighted(g) for put_off in self.put_off for g in put_off.gradients if g is not None]
         outgoing += [self._state_part(variable, old) for variable, old in shared]
-        outgoing += [self._log_part(value) for value in flat_logs]
+        outgoing += [self._log_part(value) for value in flat_logs if value is not None]
         outgoing += [self.fingerprint]
         plan = Plan(
             updates=[(p.optimizer, [g is not None for g in p.gradients], p.variables) for p in self.put_off],
             states=[variable for variable, _ in shared],
             assigned=self.assigned,
-            log_names=None if logs is None else tf.nest.map_structure(lambda _: 0, logs),
-            log_dtypes=[value.dtype for value in flat_logs],
+            log_names=tf.nest.map_structure(lambda _: 0, logs),
+            log_dtypes=[None if value is None else value.dtype for value in flat_logs],
         )
         return plan, Carried(outgoing, [old for _, old in shared])
 
@@ -194,13 +194,11 @@ class ReplicaStep:
             if not _adds_up(variable):
                 change /= tf.cast(self.total, change.dtype)
             variable.value.assign(old + tf.cast(change, old.dtype))
-        flat_logs = [tf.cast(next(incoming), dtype) for dtype in plan.log_dtypes]
+        flat_logs = [None if dtype is None else tf.cast(next(incoming), dtype) for dtype in plan.log_dtypes]
         progress.note_step(self.fingerprint * self.num_replicas, next(incoming))
         for (optimizer, _, variables), gradients in zip(plan.updates, reduced, strict=True):
             with current.reduced_gradients():
                 optimizer.apply(gradients, variables)
-        if plan.log_names is None:
-            return None
         return _truthful(tf.nest.pack_sequence_as(plan.log_names, flat_logs), metrics, plan.assigned)
 
     def _state_part(self, variable: Any, old: Any) -> Any:

@@ -49,7 +49,14 @@ def install(strategy: Any, observer: Observer) -> None:
 
     def make_predict_function(self: Any, force: bool = False) -> Any:
         if self.predict_function is None or force:
-            self.predict_function = predict_function(self)
+            inner = predict_function(self, observer.before_step)
+
+            def function(batches: Any) -> Any:
+                outputs = inner(batches)
+                observer.after_step(self, None)
+                return outputs
+
+            self.predict_function = function
         return self.predict_function
 
     trainer.make_predict_function = make_predict_function

@@ -1,0 +1,1 @@
+"""A package with a program in it."""

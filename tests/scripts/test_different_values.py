@@ -1,0 +1,30 @@
+"""The same model with other initial values on each worker: the chief's are taken, and it is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="module")
+def results(start):
+    return {n: start("different_values.py", workers=n).ok() for n in (1, 2)}
+
+
+@pytest.mark.support(feature="initial values that differ between workers", strategy="multi-worker", transport="mpi")
+def test_the_chiefs_values_are_taken(results):
+    one, two = results[1], results[2]
+    assert two.facts[0]["begun"] != two.facts[1]["begun"]
+    two.same("digest")
+    # float32 sums in another order
+    np.testing.assert_allclose(two.facts[1]["weights"], one.facts[0]["weights"], rtol=1e-5, atol=1e-6)
+
+
+def test_it_is_told(results):
+    assert len(results[2].notes(r"the workers began with different values; the chief's are taken for .*head/kernel")) == 1
+
+
+def test_predict_alone_takes_the_chiefs_too(results):
+    results[2].same("predicted")
+    assert results[2].facts[0]["predicted"] == results[1].facts[0]["predicted"]
+    assert len(results[2].notes(r"the chief's are taken for .*looked-at/kernel")) == 1
