@@ -41,23 +41,13 @@ def replica_function(model: Any, kind: Kind) -> Callable[[Any, Any, Any], Any]:
     return alone if model.distribute_strategy.num_replicas_in_sync == 1 else on_replica
 
 
-def step_on_batch(model: Any, kind: Kind, *, of_iterator: bool) -> Callable[..., Any]:
-    """Returns a function of one global batch that runs a step and returns its logs. Collective: yes.
-
-    Args:
-        model: The model.
-        kind: `FIT` or `TEST`.
-        of_iterator: Whether the batch comes from an iterator in the same graph, and may turn out not to be there.
-    """
+def step_on_batch(model: Any, kind: Kind) -> Callable[..., Any]:
+    """Returns a function of one global batch that runs a step and returns its logs. Collective: yes."""
     on_replica = replica_function(model, kind)
     strategy = model.distribute_strategy
 
     def one_step(batch: Any, own_share: bool = False) -> Any:
-        # Nothing of a step may happen before its data are there: at the end of the data there are none.
-        # Elsewhere nothing may depend on the data: variables that the first step creates are lifted out of it.
-        data = tf.nest.flatten(leaves(batch), expand_composites=True)[:1] if of_iterator else []
-        with tf.control_dependencies(data):
-            return run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
+        return run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
 
     one_step = tf.autograph.experimental.do_not_convert(one_step)
     if model.run_eagerly:
@@ -75,10 +65,10 @@ def iterating_function(
         kind: `FIT` or `TEST`.
         before_step: Called before each execution with the model and a function that traces the step without running it.
     """
-    one_step = step_on_batch(model, kind, of_iterator=False)
+    one_step = step_on_batch(model, kind)
     steps = model.steps_per_execution
     strategy = model.distribute_strategy
-    many = _many_steps(step_on_batch(model, kind, of_iterator=True), steps)
+    many = _many_steps(one_step, steps)
     if not model.run_eagerly:
         many = tf.function(many, reduce_retracing=True)
     peek = tf.function(tf.autograph.experimental.do_not_convert(functools.partial(next_own_share, strategy)))
@@ -121,8 +111,14 @@ def _trace(model: Any, function: Any, *arguments: Any, **options: Any) -> None:
 def _many_steps(one_step: StepFunction, steps: int) -> StepFunction:
     """Returns a function of an iterator that runs up to `steps` steps and returns the last one's logs."""
 
+    def first_step(batch: Any) -> Any:
+        # Nothing of a step may happen before its data are there: at the end of the data there are none.
+        # Not inside the step: a variable that it creates would depend on the data and could not be lifted out.
+        with tf.control_dependencies(tf.nest.flatten(leaves(batch), expand_composites=True)[:1]):
+            return one_step(batch)
+
     def many(iterator: Any) -> Any:
-        logs = one_step(iterator.get_next())
+        logs = first_step(iterator.get_next())
         if steps == 1:
             return logs
         if tf.executing_eagerly():
