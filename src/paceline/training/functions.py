@@ -102,11 +102,9 @@ def step_on_batch(model: Any, kind: Kind) -> Callable[..., Any]:
     strategy = model.distribute_strategy
 
     def one_step(batch: Any, own_share: bool = False) -> Any:
-        # Nothing of a step may happen before its data are there: at the end of the data there are none.
-        with tf.control_dependencies(tf.nest.flatten(leaves(batch), expand_composites=True)[:1]):
-            if kind is Kind.FIT:
-                progress.note_rows(batch[2] if own_share else total_rows(without_optionals(batch)))
-            return run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
+        if kind is Kind.FIT:
+            progress.note_rows(batch[2] if own_share else total_rows(without_optionals(batch)))
+        return run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
 
     one_step = tf.autograph.experimental.do_not_convert(one_step)
     if model.run_eagerly:
@@ -170,8 +168,14 @@ def _trace(model: Any, function: Any, *arguments: Any, **options: Any) -> None:
 def _many_steps(one_step: StepFunction, steps: int) -> StepFunction:
     """Returns a function of an iterator that runs up to `steps` steps and returns the last one's logs."""
 
+    def first_step(batch: Any) -> Any:
+        # Nothing of a step may happen before its data are there: at the end of the data there are none.
+        # Not inside the step: a variable that it creates would depend on the data and could not be lifted out.
+        with tf.control_dependencies(tf.nest.flatten(leaves(batch), expand_composites=True)[:1]):
+            return one_step(batch)
+
     def many(iterator: Any) -> Any:
-        logs = one_step(iterator.get_next())
+        logs = first_step(iterator.get_next())
         if steps == 1:
             return logs
         if tf.executing_eagerly():

@@ -1,10 +1,9 @@
-"""Hooks on Keras' variables: an assignment inside a step is noted, and first values do not depend on the step's data."""
+"""Hook on Keras' variables: an assignment inside a step is noted, so that its effect can be shared."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
 from keras.src.backend.tensorflow.core import Variable
 
 from paceline.training.current import current_step, gradients_are_reduced
@@ -22,11 +21,3 @@ def install() -> None:
         original(self, value)
 
     Variable._direct_assign = _direct_assign
-    initialize = Variable._initialize
-
-    def _initialize(self: Any, value: Any) -> None:
-        # Everything in a step waits for its data, but TensorFlow moves first values out of the step.
-        with tf.control_dependencies(None):
-            initialize(self, value)
-
-    Variable._initialize = _initialize

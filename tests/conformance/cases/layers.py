@@ -154,7 +154,7 @@ def text_vectorization_in_pipeline():
     return train(model, dataset(texts, regression()[1]).map(lambda text, y: (vectorize(text), y)))
 
 
-@case("SpectralNormalization, weights changed in the forward pass", like_one_device=False)
+@case("SpectralNormalization, weights changed in the forward pass")
 def spectral_normalization():
     x = keras.Input((FEATURES,))
     model = keras.Model(x, layers.Dense(1)(layers.SpectralNormalization(layers.Dense(8))(x)))
@@ -170,7 +170,15 @@ def convolution():
     return train(model, images, classes()[1])
 
 
-@case("stateful recurrent layers", like_one_device=False)
+@case("recurrent layers", on=("four",))
+def recurrent():
+    x = np.random.default_rng(6).normal(size=(50, 4, 3)).astype("float32")
+    model = keras.Sequential([layers.Bidirectional(layers.GRU(3)), layers.Dense(1)])
+    model.compile(sgd(), "mse")
+    return train(model, x, regression()[1])
+
+
+@case("recurrent layers", like_one_device=False)
 def gru_with_recurrent_dropout():
     x = np.random.default_rng(6).normal(size=(50, 4, 3)).astype("float32")
     model = keras.Sequential([layers.GRU(4, recurrent_dropout=0.3, dropout=0.2), layers.Dense(1)])

@@ -53,6 +53,18 @@ def unknown_length_accumulating():
     return with_values(outcome, iterations=optimizer.iterations)
 
 
+@case("tf.data, unknown length", like_one_device=False)
+def unknown_length_many_epochs():
+    # Nothing may move in the calls that find no data: neither counters nor seeds.
+    model = keras.Sequential([keras.layers.Dropout(0.5, seed=4), keras.layers.Dense(1)])
+    optimizer = keras.optimizers.Adam(0.01)
+    model.compile(optimizer, "mse")
+    data = dataset(*regression(rows=8), batch=4).filter(lambda x, y: True)
+    outcome = train(model, data, epochs=20)
+    draws = model.layers[0].seed_generator.state
+    return with_values(outcome, iterations=optimizer.iterations, exact=optimizer.iterations == 40, draws=draws)
+
+
 @case("tf.data, from_generator", on=("four",))
 def from_generator():
     x, y = regression()
