@@ -6,8 +6,10 @@ to the same TensorBoard run and deletes the same backup.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
+import shutil
 import tempfile
 from typing import Any
 
@@ -55,6 +57,7 @@ def _to_scratch(original: Any) -> Any:
     @functools.wraps(original)
     def set_model(self: Any, model: Any) -> None:
         self.log_dir = tempfile.mkdtemp(prefix="paceline-tensorboard-")
+        atexit.register(shutil.rmtree, self.log_dir, ignore_errors=True)
         self.profile_batch = 0
         original(self, model)
 

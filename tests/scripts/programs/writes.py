@@ -145,6 +145,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 port = int(sys.argv[1])
+pathlib.Path("cache").mkdir(exist_ok=True)  # one that is not there is replaced by /tmp/.keras
 if paceline.is_chief():
     pathlib.Path("served.txt").write_text("served")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
