@@ -12,7 +12,7 @@ import weakref
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.eager.polymorphic_function import polymorphic_function
+from tensorflow.python.eager.polymorphic_function import autograph_util, polymorphic_function
 
 from paceline.training import current
 from paceline.training.step import Kind, ReplicaStep
@@ -36,10 +36,17 @@ def around_run(function: Any) -> Any:
         return function
     if isinstance(function, polymorphic_function.Function):
         if function not in _clones:
-            _clones[function] = function._clone(python_function=_shared(function.python_function))
+            _clones[function] = function._clone(python_function=_shared(_converted(function)))
         return _clones[function]
     converted = tf.__internal__.autograph.tf_convert(function, tf.__internal__.autograph.control_status_ctx())
     return _shared(converted)
+
+
+def _converted(function: Any) -> Any:
+    """Returns what a `tf.function` runs, with its branches and loops over tensors as operations, as it would have them."""
+    if not function._autograph:
+        return function.python_function
+    return autograph_util.py_func_from_autograph(function.python_function, function._experimental_autograph_options)
 
 
 def _shared(function: Any) -> Any:

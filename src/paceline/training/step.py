@@ -129,7 +129,7 @@ class ReplicaStep:
         """
         deferred = [self._split_gradients(p) for p in self.put_off]
         states = [(v, old, *self._state_part(v, old)) for v, old in self.before.values() if _is_shared(v)]
-        flat_logs = tf.nest.flatten(logs)
+        flat_logs = [] if logs is None else tf.nest.flatten(logs)
         log_parts = [self._log_part(value) for value in flat_logs]
         outgoing = [g for present, _ in deferred for g in present]
         outgoing += [part for *_, part, _ in states]
@@ -142,7 +142,7 @@ class ReplicaStep:
         for put_off, gradients in zip(self.put_off, reduced, strict=True):
             with current.reduced_gradients():
                 put_off.optimizer.apply(gradients, put_off.variables)
-        return self._truthful(tf.nest.pack_sequence_as(logs, flat_logs), metrics)
+        return None if logs is None else self._truthful(tf.nest.pack_sequence_as(logs, flat_logs), metrics)
 
     def _split_gradients(self, put_off: PutOff) -> tuple[list[Any], list[Any]]:
         present = [self.weighted(g) for g in put_off.gradients if g is not None]

@@ -58,6 +58,7 @@ class SignalWatch:
             return False
         if not self._thread.is_alive():
             self._thread.start()
+            os.register_at_fork(after_in_child=_forget)
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, _exit_on_signal)
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -108,6 +109,15 @@ def flush() -> None:
             stream.flush()
         except (AttributeError, OSError, ValueError, RuntimeError):
             pass
+
+
+def _forget() -> None:
+    """Makes a forked process end as any other does when it is signalled, and not its parent with it.
+
+    `multiprocessing` ends the processes of a pool with SIGTERM, and they share the wake-up descriptor.
+    """
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _exit_on_signal(number: int, frame: FrameType | None) -> NoReturn:

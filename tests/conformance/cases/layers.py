@@ -24,8 +24,7 @@ def batch_norm():
     return with_values(outcome, predict=model.predict(regression()[0], batch_size=16, verbose=0))
 
 
-# The variance is computed from sums of squares, which loses some bits more than other sums.
-@case("BatchNormalization(synchronized=True)", on=("four",), weights_atol=1e-4)
+@case("BatchNormalization(synchronized=True)", on=("four",))
 def batch_norm_synchronized():
     model = _normed(synchronized=True, momentum=0.8)
     model.compile(sgd(), "mse")
