@@ -8,7 +8,7 @@ from typing import Any
 from paceline.collectives.ring import reuse_instance_keys
 from paceline.strategy import constructors, default
 from paceline.strategy.local import LocalStrategy, install_variables
-from paceline.training import gradients, guard, losses, metrics, own_loop, random, trainer, variables
+from paceline.training import gradients, guard, losses, metrics, own_loop, random, results, trainer, variables
 from paceline.training.trainer import Observer
 
 
@@ -25,7 +25,7 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> N
     if isinstance(strategy, LocalStrategy):
         install_variables(strategy)
         reuse_instance_keys()
-    for hook in (variables, metrics, losses, gradients, random):
+    for hook in (variables, metrics, results, losses, gradients, random):
         hook.install()
     guard.install()
     strategy.around_run = own_loop.around_run

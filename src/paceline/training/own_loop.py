@@ -12,7 +12,8 @@ import weakref
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.eager.polymorphic_function import autograph_util, polymorphic_function
+from tensorflow.python.autograph.core import ag_ctx
+from tensorflow.python.eager.polymorphic_function import polymorphic_function
 
 from paceline.training import current
 from paceline.training.step import Kind, ReplicaStep
@@ -46,7 +47,8 @@ def _converted(function: Any) -> Any:
     """Returns what a `tf.function` runs, with its branches and loops over tensors as operations, as it would have them."""
     if not function._autograph:
         return function.python_function
-    return autograph_util.py_func_from_autograph(function.python_function, function._experimental_autograph_options)
+    enabled = ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED)
+    return tf.__internal__.autograph.tf_convert(function.python_function, enabled)
 
 
 def _shared(function: Any) -> Any:

@@ -65,6 +65,7 @@ class ReplicaStep:
         self.puts_off = puts_off
         self.put_off: list[PutOff] = []
         self.before: dict[int, tuple[Any, Any]] = {}
+        self.results: dict[int, tuple[Any, Any, str | None]] = {}
         self._graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
         for variable in known:
             self.note_assignment(variable)
@@ -83,6 +84,12 @@ class ReplicaStep:
                 value = tf.identity(variable.value)
         self.before[id(variable)] = (variable, value)
 
+    def note_result(self, metric: Any, value: Any) -> None:
+        """Remembers that a tensor, or each of a dict of them, is the result of a metric."""
+        results = value.items() if isinstance(value, dict) else [(None, value)]
+        for key, tensor in results:
+            self.results[id(tensor)] = (tensor, metric, key)
+
     @property
     def assigned(self) -> list[Any]:
         """The Keras variables that were assigned to so far."""
@@ -95,6 +102,9 @@ class ReplicaStep:
         if not values:
             return []
         guard.note_exchange()
+        if not hasattr(self.context.strategy, "transport"):
+            # TensorFlow gathers slices with collectives that cannot share an instance key (TF 2.19 to 2.21).
+            values = [_dense(v) if isinstance(v, tf.IndexedSlices) else v for v in values]
         return list(self.context.all_reduce(tf.distribute.ReduceOp.SUM, values))
 
     def weighted(self, gradient: Any) -> Any:
@@ -122,7 +132,8 @@ class ReplicaStep:
 
         Args:
             logs: What the step returned: a structure of tensors.
-            metrics: The model's metrics; a log with a metric's name becomes that metric's result.
+            metrics: The model's metrics. A log that is a metric's result, or has a metric's name where a function
+                of the script's own stands in between, is read from the state of all replicas.
 
         Returns:
             `logs`, the same on every replica.
@@ -130,7 +141,8 @@ class ReplicaStep:
         deferred = [self._split_gradients(p) for p in self.put_off]
         states = [(v, old, *self._state_part(v, old)) for v, old in self.before.values() if _is_shared(v)]
         flat_logs = [] if logs is None else tf.nest.flatten(logs)
-        log_parts = [self._log_part(value) for value in flat_logs]
+        of_metrics = {place: self.results[id(v)] for place, v in enumerate(flat_logs) if id(v) in self.results}
+        log_parts = [self._log_part(value) for place, value in enumerate(flat_logs) if place not in of_metrics]
         outgoing = [g for present, _ in deferred for g in present]
         outgoing += [part for *_, part, _ in states]
         outgoing += log_parts
@@ -138,7 +150,10 @@ class ReplicaStep:
         reduced = [[None if place is None else next(incoming) for place in places] for _, places in deferred]
         for variable, old, _, scale in states:
             _assign_state(variable, old, next(incoming), scale)
-        flat_logs = [_log_from_sum(value, next(incoming)) for value in flat_logs]
+        flat_logs = [
+            _read_again(*of_metrics[place]) if place in of_metrics else _log_from_sum(value, next(incoming))
+            for place, value in enumerate(flat_logs)
+        ]
         for put_off, gradients in zip(self.put_off, reduced, strict=True):
             with current.reduced_gradients():
                 put_off.optimizer.apply(gradients, put_off.variables)
@@ -176,6 +191,11 @@ class ReplicaStep:
         return {key: fresh.get(key, value) for key, value in logs.items()}
 
 
+def _dense(slices: tf.IndexedSlices) -> Any:
+    """Returns sparse gradients as a dense tensor; rows that occur more than once are summed."""
+    return tf.math.unsorted_segment_sum(slices.values, slices.indices, slices.dense_shape[0])
+
+
 def _is_shared(variable: Any) -> bool:
     """Returns whether a variable's change must be summed: floats and metrics; seeds and counters move alike."""
     dtype = tf.as_dtype(variable.value.dtype)
@@ -186,6 +206,13 @@ def _is_shared(variable: Any) -> bool:
 def _assign_state(variable: Any, old: Any, total: Any, scale: Any) -> None:
     change = total if scale is None else total / scale
     variable.value.assign(old + tf.cast(change, old.dtype))
+
+
+def _read_again(tensor: Any, metric: Any, key: str | None) -> Any:
+    """Returns what `metric.result()` is after the states of all replicas were brought together."""
+    del tensor
+    result = metric.result()
+    return result if key is None else result[key]
 
 
 def _log_from_sum(value: Any, total: Any) -> Any:

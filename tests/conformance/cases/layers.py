@@ -48,7 +48,8 @@ class Masks(keras.metrics.Metric):
         self.masks = self.add_variable((8, 32), initializer="zeros", name="masks")
 
     def update_state(self, mask, sample_weight=None):
-        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        context = tf.distribute.get_replica_context()  # None while a model is built
+        replica = context.replica_id_in_sync_group if context else 0
         self.masks.assign_add(tf.one_hot(replica, 8)[:, None] * mask[None, :])
 
     def result(self):
