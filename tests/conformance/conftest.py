@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from cases import TABLE
 from gangs import GANGS, Run
 
 #: Gangs of one process each that are started together: they leave a core each to the other.
@@ -44,10 +45,15 @@ def gangs(request, tmp_path_factory):
     for item in request.session.items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         if "gang" in parameters and "case" in parameters:
-            for gang in ("plain", parameters["gang"].name):
+            for gang in ("plain", "one", parameters["gang"].name):
+                if gang == "one" and not parameters["case"].stock_is_wrong and parameters["gang"].name != "one":
+                    continue
                 names = wanted.setdefault(gang, [])
                 if parameters["case"].name not in names:
                     names.append(parameters["case"].name)
+    order = [case.name for case in TABLE]
+    for names in wanted.values():
+        names.sort(key=order.index)
     found = Gangs(wanted, tmp_path_factory.mktemp("gangs"))
     request.config.stash[_GANGS] = found
     return found

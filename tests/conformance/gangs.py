@@ -16,6 +16,8 @@ import numpy as np
 HERE = Path(__file__).parent
 #: No case takes longer than a few seconds; one that does not end hangs, and the gang is ended.
 STALL_S = 90.0
+#: A gang that a case has ended is started again for the cases after it, this often.
+MOST_RESTARTS = 3
 _POLL_S = 0.1
 
 
@@ -106,20 +108,19 @@ class Run:
 
     def finish(self) -> Run:
         """Returns when every case was run, or has ended its gang."""
-        while self._waiting:
+        while True:
             self._wait()
-            before = len(self._waiting)
             self._waiting = [name for name in self._waiting if not self._is_complete(name)]
             if not self._waiting:
                 break
-            first = self._waiting.pop(0)
-            self.died[first] = (self.folder / "output").read_text(errors="replace")[-3000:]
-            if before == len(self._waiting) + 1 and len(self.died) > 1 and before == len(self.names):
+            last_words = (self.folder / "output").read_text(errors="replace")[-3000:]
+            ended = self._waiting[:1] if len(self.died) < MOST_RESTARTS else self._waiting
+            self.died |= dict.fromkeys(ended, last_words)
+            self._waiting = [name for name in self._waiting if name not in self.died]
+            if not self._waiting:
                 break
-            if self._waiting:
-                self._process = self._start()
-        self._wait()
-        self.seconds = self.seconds or time.monotonic() - self.began
+            self._process = self._start()
+        self.seconds = time.monotonic() - self.began
         return self
 
     def _wait(self) -> None:
@@ -134,7 +135,6 @@ class Run:
                 self._process.wait(60)
                 return
             time.sleep(_POLL_S)
-        self.seconds = time.monotonic() - self.began
 
     def _is_complete(self, name: str) -> bool:
         return all((self.folder / f"worker-{rank}" / f"{name}.json").exists() for rank in range(self.gang.workers))

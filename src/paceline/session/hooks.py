@@ -8,7 +8,7 @@ from typing import Any
 from paceline.collectives.ring import reuse_instance_keys
 from paceline.strategies import constructors, default
 from paceline.strategies.local import LocalStrategy, install_variables
-from paceline.training import decisions, gradients, guard, losses, metrics, own_loop, random, trainer, variables
+from paceline.training import decisions, gradients, guard, losses, metrics, own_loop, random, results, trainer, variables
 from paceline.training.trainer import Observer
 
 
@@ -26,7 +26,7 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> N
         install_variables(strategy)
         reuse_instance_keys()
     decisions.install(tell)
-    for hook in (variables, metrics, losses, gradients, random):
+    for hook in (variables, metrics, results, losses, gradients, random):
         hook.install()
     guard.install()
     strategy.around_run = own_loop.around_run

@@ -9,6 +9,7 @@ How one training step works, on every replica at once::
             losses       -> corrected to the global batch's mean        (losses.py)
             assignments  -> noted, with the value before                (variables.py)
             metrics      -> scalars weighted by rows                    (metrics.py)
+            results      -> noted, and read again after the reduction   (results.py)
             optimizer.apply(gradients)                                  (gradients.py)
                 Keras' own train_step: put off until the step's end
                 an own train_step: reduced and applied at once

@@ -171,7 +171,11 @@ def _many_steps(one_step: StepFunction, steps: int) -> StepFunction:
     def first_step(batch: Any) -> Any:
         # Nothing of a step may happen before its data are there: at the end of the data there are none.
         # Not inside the step: a variable that it creates would depend on the data and could not be lifted out.
+        # By an operation in between: TensorFlow drops a dependency on what is an input of the call already,
+        # and a call that is inlined does not wait for its inputs.
         with tf.control_dependencies(tf.nest.flatten(leaves(batch), expand_composites=True)[:1]):
+            arrived = tf.no_op()
+        with tf.control_dependencies([] if tf.executing_eagerly() else [arrived]):
             return one_step(batch)
 
     def many(iterator: Any) -> Any:

@@ -12,6 +12,7 @@ import weakref
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.autograph.core import ag_ctx
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.util import tf_decorator
 
@@ -37,7 +38,7 @@ def around_run(function: Any) -> Any:
         return function
     if isinstance(function, polymorphic_function.Function):
         if function not in _clones:
-            inside = _shared(function.python_function)
+            inside = _shared(_converted(function))
             # A decorator of TensorFlow's own kind: AutoGraph looks inside instead of hiding the function.
             _clones[function] = tf_decorator.make_decorator(
                 inside, function._clone(python_function=inside), decorator_name="tf.function"
@@ -45,6 +46,14 @@ def around_run(function: Any) -> Any:
         return _clones[function]
     converted = tf.__internal__.autograph.tf_convert(function, tf.__internal__.autograph.control_status_ctx())
     return _shared(converted)
+
+
+def _converted(function: Any) -> Any:
+    """Returns what a `tf.function` runs, with its branches and loops over tensors as operations, as it would have them."""
+    if not function._autograph:
+        return function.python_function
+    enabled = ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED)
+    return tf.__internal__.autograph.tf_convert(function.python_function, enabled)
 
 
 def _shared(function: Any) -> Any:

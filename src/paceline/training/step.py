@@ -51,6 +51,7 @@ class Plan:
         assigned: All variables that the step assigned to.
         log_names: The structure of the logs.
         log_dtypes: Their dtypes, None for a log that is None.
+        log_readers: For a log that is a metric's result the metric, and the result's key if it has several; else None.
     """
 
     updates: list[tuple[Any, list[bool], list[Any]]]
@@ -58,6 +59,7 @@ class Plan:
     assigned: list[Any]
     log_names: Any
     log_dtypes: list[Any]
+    log_readers: list[tuple[Any, str | None] | None]
 
 
 class ReplicaStep:
@@ -100,6 +102,7 @@ class ReplicaStep:
         self.puts_off = puts_off
         self.put_off: list[PutOff] = []
         self.before: dict[int, tuple[Any, Any]] = {}
+        self.results: dict[int, tuple[Any, Any, str | None]] = {}
         self._graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
         for variable in known:
             self.note_assignment(variable)
@@ -118,6 +121,12 @@ class ReplicaStep:
                 value = tf.identity(variable.value)
         self.before[id(variable)] = (variable, value)
 
+    def note_result(self, metric: Any, value: Any) -> None:
+        """Remembers that a tensor, or each of a dict of them, is the result of a metric."""
+        results = value.items() if isinstance(value, dict) else [(None, value)]
+        for key, tensor in results:
+            self.results[id(tensor)] = (tensor, metric, key)
+
     @property
     def assigned(self) -> list[Any]:
         """The Keras variables that were assigned to so far."""
@@ -130,6 +139,9 @@ class ReplicaStep:
         if not values:
             return []
         guard.note_exchange()
+        if not hasattr(self.context.strategy, "transport"):
+            # TensorFlow gathers slices with collectives that cannot share an instance key (TF 2.19 to 2.21).
+            values = [_dense(v) if isinstance(v, tf.IndexedSlices) else v for v in values]
         return list(self.context.all_reduce(tf.distribute.ReduceOp.SUM, values))
 
     def weighted(self, gradient: Any) -> Any:
@@ -157,7 +169,8 @@ class ReplicaStep:
 
         Args:
             logs: What the step returned: a structure of tensors.
-            metrics: The model's metrics; a log with a metric's name becomes that metric's result.
+            metrics: The model's metrics. A log that is a metric's result, or has a metric's name where a function
+                of the script's own stands in between, is read from the state of all replicas.
 
         Returns:
             `logs`, the same on every replica.
@@ -174,7 +187,8 @@ class ReplicaStep:
         flat_logs = [None if value is None else tf.convert_to_tensor(value) for value in tf.nest.flatten(logs)]
         outgoing = [self.weighted(g) for put_off in self.put_off for g in put_off.gradients if g is not None]
         outgoing += [self._state_part(variable, old) for variable, old in shared]
-        outgoing += [self._log_part(value) for value in flat_logs if value is not None]
+        readers = [self._reader(value) for value in tf.nest.flatten(logs)]
+        outgoing += [self._log_part(v) for v, reader in zip(flat_logs, readers, strict=True) if not (v is None or reader)]
         outgoing += [self.fingerprint]
         plan = Plan(
             updates=[(p.optimizer, [g is not None for g in p.gradients], p.variables) for p in self.put_off],
@@ -182,6 +196,7 @@ class ReplicaStep:
             assigned=self.assigned,
             log_names=tf.nest.map_structure(lambda _: 0, logs),
             log_dtypes=[None if value is None else value.dtype for value in flat_logs],
+            log_readers=readers,
         )
         return plan, Carried(outgoing, [old for _, old in shared])
 
@@ -194,12 +209,19 @@ class ReplicaStep:
             if not _adds_up(variable):
                 change /= tf.cast(self.total, change.dtype)
             variable.value.assign(old + tf.cast(change, old.dtype))
-        flat_logs = [None if dtype is None else tf.cast(next(incoming), dtype) for dtype in plan.log_dtypes]
+        flat_logs = [
+            _read_again(*reader) if reader else None if dtype is None else tf.cast(next(incoming), dtype)
+            for dtype, reader in zip(plan.log_dtypes, plan.log_readers, strict=True)
+        ]
         progress.note_step(self.fingerprint * self.num_replicas, next(incoming))
         for (optimizer, _, variables), gradients in zip(plan.updates, reduced, strict=True):
             with current.reduced_gradients():
                 optimizer.apply(gradients, variables)
         return _truthful(tf.nest.pack_sequence_as(plan.log_names, flat_logs), metrics, plan.assigned)
+
+    def _reader(self, value: Any) -> tuple[Any, str | None] | None:
+        noted = self.results.get(id(value))
+        return None if noted is None else noted[1:]
 
     def _state_part(self, variable: Any, old: Any) -> Any:
         """Returns what this replica adds to the change of one variable."""
@@ -214,6 +236,12 @@ class ReplicaStep:
             return tf.where(self.counts, value * tf.cast(self.weight, value.dtype), tf.zeros_like(value))
         number = tf.cast(value, tf.int64)
         return tf.where(tf.equal(self.replica, 0), number, tf.zeros_like(number))
+
+
+def _read_again(metric: Any, key: str | None) -> Any:
+    """Returns what `metric.result()` is after the states of all replicas were brought together."""
+    result = metric.result()
+    return result if key is None else result[key]
 
 
 def _truthful(logs: Any, metrics: Iterable[Any], assigned: list[Any]) -> Any:
@@ -232,6 +260,11 @@ def _truthful(logs: Any, metrics: Iterable[Any], assigned: list[Any]) -> Any:
 def _adds_up(variable: Any) -> bool:
     """Returns whether the changes of replicas are added (metrics), not averaged by rows (moving statistics)."""
     return bool(variable.aggregation == "sum" or variable.synchronization == "on_read")
+
+
+def _dense(slices: tf.IndexedSlices) -> Any:
+    """Returns sparse gradients as a dense tensor; rows that occur more than once are summed."""
+    return tf.math.unsorted_segment_sum(slices.values, slices.indices, slices.dense_shape[0])
 
 
 def _is_shared(variable: Any) -> bool:

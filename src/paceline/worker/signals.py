@@ -61,6 +61,9 @@ class SignalWatch:
             return False
         if not self._thread.is_alive():
             self._thread.start()
+            os.register_at_fork(
+                before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child
+            )
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, self._hear)
         signal.signal(signal.SIGINT, self._hear)
@@ -120,3 +123,30 @@ def flush() -> None:
             stream.flush()
         except (AttributeError, OSError, ValueError, RuntimeError):
             pass
+
+
+class _Mask(threading.local):
+    before: set[int] | None = None
+
+
+_mask = _Mask()
+
+
+def _before_fork() -> None:
+    """Holds SIGTERM back until the child has handlers of its own.
+
+    `multiprocessing` ends the processes of a pool with SIGTERM, often as soon as they are made, and they share the
+    wake-up descriptor: the parent would end in the child's place.
+    """
+    _mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+
+def _after_fork() -> None:
+    if _mask.before is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, _mask.before)
+
+
+def _after_fork_in_child() -> None:
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _after_fork()

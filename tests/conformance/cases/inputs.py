@@ -133,5 +133,4 @@ def evaluate_and_predict():
             "dataset": model.predict(dataset(x, batch=3), verbose=0),
             "predict steps": model.predict(dataset(x, batch=3), steps=2, verbose=0),
         },
-        states=(model,),
     )

@@ -77,6 +77,24 @@ def own_loop_function_given():
     return loop.outcome(losses)
 
 
+@case("own loop, a tf.function given to strategy.run")
+def own_loop_function_with_branches():
+    loop = _Loop(sgd())
+
+    @tf.function
+    def step(batch):
+        x, y = batch
+        error = tf.reduce_sum(tf.square(y - loop.model(x)))
+        if tf.size(x) > 0:
+            loop.mean.update_state(tf.square(y - loop.model(x)))
+        for _ in tf.range(2):
+            error *= 0.5
+        return error
+
+    errors = [loop.strategy.reduce(SUM, loop.strategy.run(step, args=(batch,)), axis=None) for batch in loop.data()]
+    return loop.outcome(errors)
+
+
 @case("own loop over an iterator inside a tf.function", on=("four",))
 def own_loop_inside():
     loop = _Loop(keras.optimizers.Adam(0.01))
@@ -119,7 +137,7 @@ def own_loop_builds_inside():
     return loop.outcome([run(batch) for batch in loop.data()])
 
 
-@case("own loop, metrics are read by one worker alone", on=("ring",), not_on=("mirrored",))
+@case("own loop, metrics are read by one worker alone", on=("ring",))
 def own_loop_metrics_are_local():
     loop = _Loop(sgd())
 
@@ -136,7 +154,11 @@ def own_loop_metrics_are_local():
     return outcome
 
 
-@case("strategy.reduce, gather, values from a function", not_on=("mirrored",))
+def _first(value):
+    return job_strategy().experimental_local_results(value)[0]
+
+
+@case("strategy.reduce, gather, values from a function", on=("ring",))
 def reduce_and_gather():
     strategy = job_strategy()
     count = strategy.num_replicas_in_sync
@@ -155,8 +177,8 @@ def reduce_and_gather():
             "gathered in order": tf.reduce_all(gathered[:, 0] == tf.range(count, dtype=tf.float32)),
             "gathered all": tf.shape(gathered)[0] == count,
             "gathered columns": tf.shape(strategy.gather(results["index"], axis=1))[1] == count,
-            "sum": results["sum"] == count * (count + 1) / 2,
-            "mean": results["mean"][1] == (count - 1) / 2,
+            "sum": _first(results["sum"]) == count * (count + 1) / 2,
+            "mean": _first(results["mean"][1]) == (count - 1) / 2,
             "reduced": strategy.reduce(MEAN, results["sum"], axis=None) == count * (count + 1) / 2,
         }
     )
