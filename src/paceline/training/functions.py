@@ -245,7 +245,7 @@ def predict_function(
     def function(batches: list[Any]) -> Any:
         outputs = None
         for batch in batches:
-            before_step(model, lambda batch=batch: _trace(model, compiled, batch))
+            before_step(model, functools.partial(_trace, model, compiled, batch))
             following = compiled(batch)
             outputs = following if outputs is None else tf.nest.map_structure(_behind, outputs, following)
         return outputs
