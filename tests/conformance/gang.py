@@ -48,7 +48,7 @@ def variables(states):
                 seen.add(id(variable))
                 value = variable.value
                 copies = getattr(value, "values", None) or (value,)
-                name = f"{place} {kind}{number} {variable.path}"
+                name = f"{place} {kind}{number} {variable.path.rsplit('/')[-1]}"
                 yield name, np.stack([np.asarray(tf.convert_to_tensor(copy)) for copy in copies])
 
 

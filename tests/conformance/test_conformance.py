@@ -26,7 +26,8 @@ def takes(gang: Gang, case: Case) -> bool:
     return (gang.whole or gang.name in case.on) and gang.name not in case.not_on
 
 
-def rows(gangs: list[Gang], kind: str, condition=lambda case: True):
+def pairs(gangs: list[Gang], kind: str, condition=lambda case: True):
+    found = []
     for gang in gangs:
         for case in TABLE:
             if not takes(gang, case) or not condition(case):
@@ -37,7 +38,8 @@ def rows(gangs: list[Gang], kind: str, condition=lambda case: True):
                 marks.append(pytest.mark.xfail(reason=reason, strict=True))
             if case.newest_only:
                 marks.append(pytest.mark.newest_only)
-            yield pytest.param(gang, case, id=f"{gang.name}-{case.name}", marks=marks)
+            found.append(pytest.param(gang, case, id=f"{gang.name}-{case.name}", marks=marks))
+    return found
 
 
 def results_of(gangs, gang: Gang, case: Case) -> list[Result]:
@@ -47,7 +49,7 @@ def results_of(gangs, gang: Gang, case: Case) -> list[Result]:
     return results
 
 
-@pytest.mark.parametrize(("gang", "case"), rows(MORE_THAN_ONE, "alike", lambda case: not case.raises))
+@pytest.mark.parametrize(("gang", "case"), pairs(MORE_THAN_ONE, "alike", lambda case: not case.raises))
 def test_all_workers_hold_the_same_bits(gangs, gang, case):
     first, *others = results_of(gangs, gang, case)
     for other in others:
@@ -62,7 +64,7 @@ def test_all_workers_hold_the_same_bits(gangs, gang, case):
 
 
 @pytest.mark.parametrize(
-    ("gang", "case"), rows(COMPARED, "values", lambda case: case.like_one_device and not case.raises)
+    ("gang", "case"), pairs(COMPARED, "values", lambda case: case.like_one_device and not case.raises)
 )
 def test_it_is_what_one_device_computes(gangs, gang, case):
     mine = results_of(gangs, gang, case)[0].arrays
@@ -84,7 +86,7 @@ def test_it_is_what_one_device_computes(gangs, gang, case):
     assert not far, "\n".join(f"{name}: {text}" for name, text in far.items())
 
 
-@pytest.mark.parametrize(("gang", "case"), rows(MORE_THAN_ONE, "refused", lambda case: bool(case.raises)))
+@pytest.mark.parametrize(("gang", "case"), pairs(MORE_THAN_ONE, "refused", lambda case: bool(case.raises)))
 def test_every_worker_is_refused(gangs, gang, case):
     for rank in range(gang.workers):
         error = gangs[gang.name].result(case.name, rank).error
@@ -93,7 +95,7 @@ def test_every_worker_is_refused(gangs, gang, case):
 
 
 @pytest.mark.parametrize(
-    ("gang", "case"), rows(COMPARED[1:], "alike", lambda case: case.name == "dropout_masks_differ")
+    ("gang", "case"), pairs(COMPARED[1:], "alike", lambda case: case.name == "dropout_masks_differ")
 )
 def test_replicas_draw_different_dropout_masks(gangs, gang, case):
     arrays = results_of(gangs, gang, case)[0].arrays

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from paceline.collectives.fused import gather_rows_by_sum, sum_slices
 from paceline.training import current, guard, progress
 
 
@@ -139,10 +140,17 @@ class ReplicaStep:
         if not values:
             return []
         guard.note_exchange()
-        if not hasattr(self.context.strategy, "transport"):
-            # TensorFlow gathers slices with collectives that cannot share an instance key (TF 2.19 to 2.21).
-            values = [_dense(v) if isinstance(v, tf.IndexedSlices) else v for v in values]
-        return list(self.context.all_reduce(tf.distribute.ReduceOp.SUM, values))
+        if hasattr(self.context.strategy, "transport"):
+            return list(self.context.all_reduce(tf.distribute.ReduceOp.SUM, values))
+        # TensorFlow gathers slices with collectives that cannot share an instance key (TF 2.19 to 2.21).
+        sums = iter(self._sum_dense([v for v in values if not isinstance(v, tf.IndexedSlices)]))
+        return [sum_slices(v, self._gather_rows) if isinstance(v, tf.IndexedSlices) else next(sums) for v in values]
+
+    def _sum_dense(self, values: list[Any]) -> list[Any]:
+        return list(self.context.all_reduce(tf.distribute.ReduceOp.SUM, values)) if values else []
+
+    def _gather_rows(self, tensor: Any) -> Any:
+        return gather_rows_by_sum(tensor, self.replica, self.num_replicas, lambda t: self._sum_dense([t])[0])
 
     def weighted(self, gradient: Any) -> Any:
         """Returns this replica's part of a gradient: weighted by rows in `fit`, as it is in an own loop.
@@ -260,11 +268,6 @@ def _truthful(logs: Any, metrics: Iterable[Any], assigned: list[Any]) -> Any:
 def _adds_up(variable: Any) -> bool:
     """Returns whether the changes of replicas are added (metrics), not averaged by rows (moving statistics)."""
     return bool(variable.aggregation == "sum" or variable.synchronization == "on_read")
-
-
-def _dense(slices: tf.IndexedSlices) -> Any:
-    """Returns sparse gradients as a dense tensor; rows that occur more than once are summed."""
-    return tf.math.unsorted_segment_sum(slices.values, slices.indices, slices.dense_shape[0])
 
 
 def _is_shared(variable: Any) -> bool:
