@@ -38,7 +38,7 @@ class _Package(ModuleType):
     """
 
     @property
-    def strategy(self) -> Any:  # noqa: F811
+    def strategy(self) -> Any:
         """The function `strategy`."""
         return __getattr__("strategy")
 

@@ -66,7 +66,10 @@ model.save("model.h5")
 model.save_weights("script.weights.h5")
 model.export("exported", verbose=False)
 tf.saved_model.save(model, "saved")
-read = {name: digest(*keras.models.load_model(name).get_weights()) for name in ("model.keras", "again.keras", "tf-keras.keras")}
+read = {
+    name: digest(*keras.models.load_model(name).get_weights())
+    for name in ("model.keras", "again.keras", "tf-keras.keras")
+}
 exported = tf.saved_model.load("exported")
 read["exported"] = digest(exported.serve(x).numpy())
 read["saved"] = bool(tf.saved_model.load("saved"))
@@ -155,6 +158,16 @@ got = [
     keras.utils.get_file("by-http.txt", f"http://127.0.0.1:{port}/served.txt", cache_dir="cache"),
     tf.keras.utils.get_file("by-file.txt", pathlib.Path("served.txt").absolute().as_uri(), cache_dir="cache"),
 ]
+note(
+    one_function=[
+        get_file is keras.utils.get_file
+        for get_file in (
+            tf.keras.utils.get_file,
+            keras.src.datasets.mnist.get_file,
+            keras.src.utils.file_utils.get_file,
+        )
+    ]
+)
 note(downloaded=[pathlib.Path(name).read_text() for name in got])
 model.fit(x, y, batch_size=20, verbose=0)
 note(requests=requests, saves=calls["saves"], end=digest(*model.get_weights()))
