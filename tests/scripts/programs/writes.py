@@ -40,7 +40,9 @@ def read_back(epoch, logs):
 
 
 callbacks = [
-    keras.callbacks.ModelCheckpoint(str(folder / "deep" / "best.weights.h5"), save_weights_only=True, save_best_only=True, monitor="loss"),
+    keras.callbacks.ModelCheckpoint(
+        str(folder / "deep" / "best.weights.h5"), save_weights_only=True, save_best_only=True, monitor="loss"
+    ),
     keras.callbacks.ModelCheckpoint(str(folder / "best.keras"), save_best_only=True, monitor="val_loss"),
     keras.callbacks.ModelCheckpoint("out/epoch-{epoch}.keras"),
     keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: read_back(epoch + 1, logs)),
@@ -54,7 +56,8 @@ callbacks = [
 history = model.fit(x, y, batch_size=16, epochs=3, validation_split=0.2, verbose=2, callbacks=callbacks)
 note(
     logs={k: [float(v) for v in values] for k, values in history.history.items()},
-    weights=digest(*model.get_weights()), seen=seen, best=digest(*keras.models.load_model(folder / "best.keras").get_weights()),
+    weights=digest(*model.get_weights()), seen=seen,
+    best=digest(*keras.models.load_model(folder / "best.keras").get_weights()),
     rate=float(model.optimizer.learning_rate), loss=float(model.metrics[0].result()),
 )  # fmt: skip
 
@@ -94,7 +97,8 @@ skipped = [skipping.save(), skipping.save(check_interval=True)]
 counter.assign(0.0)
 checkpoint.restore(manager.latest_checkpoint)
 note(
-    paths=[first, second, written, *managed], after_first=after_first, restored=float(counter), kept=manager.checkpoints,
+    paths=[first, second, written, *managed], after_first=after_first, restored=float(counter),
+    kept=manager.checkpoints,
     latest=[manager.latest_checkpoint, tf.train.latest_checkpoint("managed")], counter=int(checkpoint.save_counter),
     skipped=skipped,
 )  # fmt: skip
