@@ -62,8 +62,9 @@ class Outcome:
 def start(tmp_path_factory):
     """Returns a function that runs a program to its end."""
 
-    def run(program, *arguments, workers=2, options=(), command=None, folder=None, env=None, plain=False, limit_s=_LIMIT_S,
-            python_path=""):  # fmt: skip
+    def run(
+        program, *arguments, workers=2, options=(), command=None, folder=None, env=None, plain=False, python_path=""
+    ):
         folder = Path(folder or tmp_path_factory.mktemp(Path(program).stem))
         facts = folder / "facts"
         facts.mkdir(exist_ok=True)
@@ -76,7 +77,7 @@ def start(tmp_path_factory):
         began = time.monotonic()
         done = subprocess.run(
             [*head, *target, *arguments],
-            cwd=folder, env=variables, capture_output=True, text=True, timeout=limit_s, check=False,
+            cwd=folder, env=variables, capture_output=True, text=True, timeout=_LIMIT_S, check=False,
         )  # fmt: skip
         written = sorted(facts.glob("*.json"), key=lambda file: int(file.stem))
         found = [json.loads(file.read_text()) for file in written]

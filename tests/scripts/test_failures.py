@@ -23,7 +23,9 @@ def test_a_callback_that_raises_on_one_worker(start):
     assert result.text.count("ValueError: a callback broke on one worker") == 1
 
 
-@pytest.mark.parametrize(("how", "message"), [("folder", "Not a directory|a-file"), ("full disk", "File too large|Errno 27|errno = 27")])
+@pytest.mark.parametrize(
+    ("how", "message"), [("folder", "Not a directory|a-file"), ("full disk", "File too large|Errno 27|errno = 27")]
+)
 def test_a_save_that_fails_ends_the_job_with_the_reason(start, how, message):
     result = failed(start, how)
     assert result.code == 1
@@ -64,7 +66,10 @@ def test_exit_codes_are_the_scripts(start, how, code, workers):
 @pytest.mark.parametrize(
     ("how", "pattern"),
     [
-        ("deferred width", r"variable 0 is \S*kernel \(6, 4\) float32 on worker 0, \S*kernel \(6, 5\) float32 on worker 1"),
+        (
+            "deferred width",
+            r"variable 0 is \S*kernel \(6, 4\) float32 on worker 0, \S*kernel \(6, 5\) float32 on worker 1",
+        ),
         ("depth", r"worker 0 has \d+ variables, worker 1 has \d+; variable \d+ is .* on worker 0, \S*kernel \(3, 3\)"),
     ],
 )

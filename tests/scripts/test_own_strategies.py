@@ -22,8 +22,12 @@ def result(request, results):
     return results[request.param]
 
 
-@pytest.mark.support(feature="script makes MirroredStrategy or MultiWorkerMirroredStrategy", strategy="multi-worker", transport="mpi")
-@pytest.mark.support(feature="script makes MirroredStrategy or MultiWorkerMirroredStrategy", strategy="mirrored", transport="none")
+@pytest.mark.support(
+    feature="script makes MirroredStrategy or MultiWorkerMirroredStrategy", strategy="multi-worker", transport="mpi"
+)
+@pytest.mark.support(
+    feature="script makes MirroredStrategy or MultiWorkerMirroredStrategy", strategy="mirrored", transport="none"
+)
 def test_constructors_return_the_jobs_strategy(result):
     assert result.same("isinstance") == [True] * 5
     assert result.same("one_object")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-ARGUMENTS = ["--rate", "0.5", "two words", "quote's \"both\"", "größe=Ünï", "", "--workers-of-mine=3", "*"]
+ARGUMENTS = ["--rate", "0.5", "two words", 'quote\'s "both"', "größe=Ünï", "", "--workers-of-mine=3", "*"]
 
 
 @pytest.fixture(scope="module")

@@ -102,3 +102,4 @@ def test_a_worker_reads_its_logs_alone(writes):
 def test_one_download_for_a_host(writes):
     assert writes.same("downloaded") == ["served", "served"]
     assert writes.facts[0]["requests"] == ["/served.txt"]
+    assert writes.same("one_function") == [True] * 3

@@ -84,8 +84,11 @@ class Report:
         of = f" of {self._plan.num_workers}" if self._plan.num_workers > 1 else ""
         how = "failed alike" if alike else "failed" + (" first" if self._plan.num_workers > 1 else "")
         lines = [f"paceline: {which}{of} on {self._plan.host} {how}: {meaning}"]
-        if not any(pump.is_shown(rank) for rank in (first.rank, *alike)):
-            lines += [f"  | {line}" for line in last_lines(first, pump.tail(first.rank))]
+        explanation = last_lines(first, pump.tail(first.rank))
+        # The chief may have printed the same error and been ended before its own end was seen.
+        is_on_screen = set(explanation) <= set(pump.tail(0))
+        if not is_on_screen and not any(pump.is_shown(rank) for rank in (first.rank, *alike)):
+            lines += [f"  | {line}" for line in explanation]
         for failure in failures:
             if failure is not first and failure.rank not in alike:
                 lines.append(f"  worker {failure.rank} failed after it: {verdict.meaning_of(failure.code)}")

@@ -39,7 +39,7 @@ _TWO_LINES = (
     "paceline.strategy().run(train_step, args=(batch,))"
 )
 
-#: Where TensorFlow defines assignments: again in `ResourceVariable`, for weak types, so that a patched base is not seen.
+#: Where TensorFlow defines assignments: again in `ResourceVariable`, for weak types, which hides a patched base.
 _VARIABLES = (
     resource_variable_ops.BaseResourceVariable,
     resource_variable_ops.ResourceVariable,
@@ -190,7 +190,8 @@ def check_end(strategy: Any) -> None:
         return
     for known in _watch.weights.values():
         if known.takes or known.bits is None or _bits(known.variable) != known.bits:
-            refuse(f"{known.variable.name} has changed since its gradient was taken; nothing was ever reduced", strategy)
+            got = f"{known.variable.name} has changed since its gradient was taken; nothing was ever reduced"
+            refuse(got, strategy)
 
 
 def note_exchange() -> None:

@@ -21,6 +21,7 @@ model.fit(x, y, batch_size=16, shuffle=False, verbose=0)
 note(
     same=paceline.strategy() is strategy is tf.distribute.get_strategy(), replicas=strategy.num_replicas_in_sync,
     isinstance=isinstance(strategy, tf.distribute.MirroredStrategy), task=strategy.cluster_resolver.task_id,
-    weights=weights(model), digest=digest(*model.get_weights()), job=[k for k in ("PACELINE_JOB", "PACELINE_RANK") if k in os.environ],
+    weights=weights(model), digest=digest(*model.get_weights()),
+    job=[k for k in ("PACELINE_JOB", "PACELINE_RANK") if k in os.environ],
     names=[n for n in ("strategy", "rank", "is_chief", "num_workers") if n not in dir(paceline)],
 )  # fmt: skip

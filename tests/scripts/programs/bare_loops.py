@@ -62,7 +62,9 @@ def keras_assign(step):
 def set_weights(step):
     model = fresh()
     for _ in range(2):
-        step(lambda: model.set_weights([w - 0.1 * g for w, g in zip(model.get_weights(), gradients(model), strict=True)]))
+        step(
+            lambda: model.set_weights([w - 0.1 * g for w, g in zip(model.get_weights(), gradients(model), strict=True)])
+        )
 
 
 def eagerly(function):

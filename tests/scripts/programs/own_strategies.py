@@ -59,6 +59,8 @@ with mirrored.scope(), one.scope():
     model = keras.Sequential([keras.Input([6]), keras.layers.Dense(3)])
     model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 x, y = table()
-history = model.fit(plain.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices((x, y)).batch(16)), verbose=0)
+history = model.fit(
+    plain.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices((x, y)).batch(16)), verbose=0
+)
 note(losses=history.history["loss"], weights=weights(model), digest=digest(*model.get_weights()), argv=sys.argv[1:])
 assert np.isfinite(history.history["loss"]).all(), rank()

@@ -40,7 +40,9 @@ def read_back(epoch, logs):
 
 
 callbacks = [
-    keras.callbacks.ModelCheckpoint(str(folder / "deep" / "best.weights.h5"), save_weights_only=True, save_best_only=True, monitor="loss"),
+    keras.callbacks.ModelCheckpoint(
+        str(folder / "deep" / "best.weights.h5"), save_weights_only=True, save_best_only=True, monitor="loss"
+    ),
     keras.callbacks.ModelCheckpoint(str(folder / "best.keras"), save_best_only=True, monitor="val_loss"),
     keras.callbacks.ModelCheckpoint("out/epoch-{epoch}.keras"),
     keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: read_back(epoch + 1, logs)),
@@ -54,7 +56,8 @@ callbacks = [
 history = model.fit(x, y, batch_size=16, epochs=3, validation_split=0.2, verbose=2, callbacks=callbacks)
 note(
     logs={k: [float(v) for v in values] for k, values in history.history.items()},
-    weights=digest(*model.get_weights()), seen=seen, best=digest(*keras.models.load_model(folder / "best.keras").get_weights()),
+    weights=digest(*model.get_weights()), seen=seen,
+    best=digest(*keras.models.load_model(folder / "best.keras").get_weights()),
     rate=float(model.optimizer.learning_rate), loss=float(model.metrics[0].result()),
 )  # fmt: skip
 
@@ -66,7 +69,10 @@ model.save("model.h5")
 model.save_weights("script.weights.h5")
 model.export("exported", verbose=False)
 tf.saved_model.save(model, "saved")
-read = {name: digest(*keras.models.load_model(name).get_weights()) for name in ("model.keras", "again.keras", "tf-keras.keras")}
+read = {
+    name: digest(*keras.models.load_model(name).get_weights())
+    for name in ("model.keras", "again.keras", "tf-keras.keras")
+}
 exported = tf.saved_model.load("exported")
 read["exported"] = digest(exported.serve(x).numpy())
 read["saved"] = bool(tf.saved_model.load("saved"))
@@ -91,7 +97,8 @@ skipped = [skipping.save(), skipping.save(check_interval=True)]
 counter.assign(0.0)
 checkpoint.restore(manager.latest_checkpoint)
 note(
-    paths=[first, second, written, *managed], after_first=after_first, restored=float(counter), kept=manager.checkpoints,
+    paths=[first, second, written, *managed], after_first=after_first, restored=float(counter),
+    kept=manager.checkpoints,
     latest=[manager.latest_checkpoint, tf.train.latest_checkpoint("managed")], counter=int(checkpoint.save_counter),
     skipped=skipped,
 )  # fmt: skip
@@ -155,6 +162,16 @@ got = [
     keras.utils.get_file("by-http.txt", f"http://127.0.0.1:{port}/served.txt", cache_dir="cache"),
     tf.keras.utils.get_file("by-file.txt", pathlib.Path("served.txt").absolute().as_uri(), cache_dir="cache"),
 ]
+note(
+    one_function=[
+        get_file is keras.utils.get_file
+        for get_file in (
+            tf.keras.utils.get_file,
+            keras.src.datasets.mnist.get_file,
+            keras.src.utils.file_utils.get_file,
+        )
+    ]
+)
 note(downloaded=[pathlib.Path(name).read_text() for name in got])
 model.fit(x, y, batch_size=20, verbose=0)
 note(requests=requests, saves=calls["saves"], end=digest(*model.get_weights()))
