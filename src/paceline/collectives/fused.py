@@ -50,7 +50,9 @@ def sum_slices(slices: tf.IndexedSlices, gather_rows: Callable[[tf.Tensor], tf.T
     )
 
 
-def gather_rows_by_sum(tensor: Tensor, replica: Any, num_replicas: int, all_reduce: Callable[[Tensor], Tensor]) -> Tensor:
+def gather_rows_by_sum(
+    tensor: tf.Tensor, replica: Any, num_replicas: int, all_reduce: Callable[[tf.Tensor], tf.Tensor]
+) -> tf.Tensor:
     """Returns the rows of all replicas in order, `[sum(B_r), ...]`, by a sum of tensors that are zero elsewhere.
 
     Called by every replica. Collective: yes, twice.
