@@ -31,3 +31,12 @@ def test_evaluate_and_predict_take_the_chiefs_from_the_first_batch_on(results):
     assert results[2].same("evaluated") == pytest.approx(results[1].same("evaluated"), rel=1e-5)
     np.testing.assert_allclose(results[2].same("predicted"), results[1].same("predicted"), rtol=1e-5, atol=1e-6)
     assert len(results[2].notes(r"the chief's are taken for .*looked-at/kernel")) == 1
+
+
+@pytest.mark.support(
+    feature="own loop: initial values that differ between workers", strategy="multi-worker", transport="mpi"
+)
+def test_an_own_loop_takes_the_chiefs_too(start):
+    outcome = start("own_loop_values.py").ok()
+    assert outcome.same("weights")
+    assert len(outcome.notes(r"loop with Adam: the workers began with different values; .*dense/kernel")) == 1

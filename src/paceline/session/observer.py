@@ -108,9 +108,7 @@ class SessionObserver:
         if self._transport.size == 1:
             return
         replaced = agreement.check_same_model(model, self._transport)
-        if replaced:
-            names = ", ".join(replaced[:5]) + (f" and {len(replaced) - 5} more" if len(replaced) > 5 else "")
-            self._tell(f"{model.name}: the workers began with different values; the chief's are taken for {names}")
+        agreement.tell_replaced(model.name, replaced)
 
     def _check_end(self, model: Any) -> None:
         names = agreement.unequal(model, self._transport)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import tensorflow as tf
 
 from paceline.collectives.transport import Transport
 from paceline.errors import ScriptRefused
-from paceline.training import guard
+from paceline.training import decisions, guard
 
 
 class Named(NamedTuple):
@@ -73,7 +74,35 @@ def check_same_model(model: Any, transport: Transport) -> list[str]:
     Raises:
         ScriptRefused: The workers' models have different variables.
     """
-    mine = variables_of(model)
+    return check_same_variables(variables_of(model), transport)
+
+
+_agreed: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def check_own_loop(optimizer: Any, variables: list[Any], transport: Transport | None) -> list[str]:
+    """Does for the variables of an own loop, when its optimizer is first used, what `check_same_model` does for a model.
+
+    Every worker calls it, also while a `tf.function` is traced: tracing is the same on all. Collective: yes, the first time.
+    """
+    if transport is None or transport.size == 1 or optimizer in _agreed:
+        return []
+    with tf.init_scope():
+        if not all(bool(v.value.is_initialized()) for v in variables):
+            return []  # made by this very trace: looked at in the next one
+        _agreed.add(optimizer)
+        named = [Named(str(getattr(v, "path", v.name)), v) for v in [*variables, *optimizer.variables]]
+        return check_same_variables(named, transport)
+
+
+def check_same_variables(mine: list[Named], transport: Transport) -> list[str]:
+    """Makes sure that variables are the same everywhere; returns the names of those that rank 0's values replaced.
+
+    Every worker calls it. Collective: yes.
+
+    Raises:
+        ScriptRefused: The workers have different variables.
+    """
     shapes = [f"{n.name} {tuple(n.variable.shape)} {n.variable.dtype}" for n in mine]
     everybody = [json.loads(part) for part in transport.gather_bytes(json.dumps(shapes).encode())]
     for rank, theirs in enumerate(everybody):
@@ -85,6 +114,13 @@ def check_same_model(model: Any, transport: Transport) -> list[str]:
         with tf.init_scope(), guard.not_training():
             variable.value.assign(transport.broadcast(tf.convert_to_tensor(variable.value)))
     return [mine[position].name for position in different]
+
+
+def tell_replaced(owner: str, names: list[str]) -> None:
+    """Says that the chief's values were taken for these variables. Collective: no."""
+    if names:
+        listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        decisions.tell(f"{owner}: the workers began with different values; the chief's are taken for {listed}")
 
 
 def differing(named: list[Named], transport: Transport) -> list[int]:

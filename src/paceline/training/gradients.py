@@ -16,9 +16,9 @@ from keras.src.backend.tensorflow.optimizer import TFOptimizer
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 from keras.src.optimizers.loss_scale_optimizer import LossScaleOptimizer
 
-from paceline.training import guard
+from paceline.training import agreement, guard
 from paceline.training.current import current_step, gradients_are_reduced, reduced_gradients
-from paceline.training.step import PutOff, ReplicaStep
+from paceline.training.step import Kind, PutOff, ReplicaStep
 
 
 def install() -> None:
@@ -57,6 +57,10 @@ def _reducing(apply: Any) -> Any:
 
 
 def _apply_reduced(apply: Any, optimizer: Any, step: ReplicaStep, grads: list[Any], variables: list[Any]) -> Any:
+    if step.kind is Kind.OWN_LOOP:
+        transport = getattr(step.context.strategy, "transport", None)
+        replaced = agreement.check_own_loop(optimizer, variables, transport)
+        agreement.tell_replaced(f"the loop with {type(optimizer).__name__}", replaced)
     reduced = step.reduce_gradients(grads)
     with reduced_gradients():
         return apply(optimizer, reduced, variables)
