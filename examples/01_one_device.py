@@ -1,6 +1,6 @@
 """01: an ordinary Keras script. It trains on one device.
 
-    python examples/01_one_device.py
+python examples/01_one_device.py
 """
 
 import keras

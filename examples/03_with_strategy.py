@@ -1,7 +1,7 @@
 """03: the same model, with the job's strategy in hand: for a loop of your own, or to know who you are.
 
-    paceline run examples/03_with_strategy.py --workers 2
-    python examples/03_with_strategy.py
+paceline run examples/03_with_strategy.py --workers 2
+python examples/03_with_strategy.py
 """
 
 import keras

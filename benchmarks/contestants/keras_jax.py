@@ -19,7 +19,9 @@ if size > 1:
 import keras
 
 if size > 1:
-    keras.distribution.set_distribution(keras.distribution.DataParallel(devices=jax.devices(), auto_shard_dataset=False))
+    keras.distribution.set_distribution(
+        keras.distribution.DataParallel(devices=jax.devices(), auto_shard_dataset=False)
+    )
 model = keras.Sequential(
     [
         keras.Input((784,)),

@@ -50,5 +50,7 @@ options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoSha
 data = data.with_options(options).prefetch(tf.data.AUTOTUNE)
 clock = workload.Clock(size)
 callback = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: clock.epoch())
-model.fit(data, epochs=workload.EPOCHS, steps_per_epoch=workload.STEPS, verbose=1 if rank == 0 else 0, callbacks=[callback])
+model.fit(
+    data, epochs=workload.EPOCHS, steps_per_epoch=workload.STEPS, verbose=1 if rank == 0 else 0, callbacks=[callback]
+)
 clock.report(rank)

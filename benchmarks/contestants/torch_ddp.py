@@ -13,7 +13,13 @@ from torch import distributed, nn
 torch.set_num_threads(1)
 torch.manual_seed(0)
 model = nn.Sequential(
-    nn.Linear(784, 256), nn.ReLU(), nn.BatchNorm1d(256), nn.Linear(256, 128), nn.ReLU(), nn.BatchNorm1d(128), nn.Linear(128, 10)
+    nn.Linear(784, 256),
+    nn.ReLU(),
+    nn.BatchNorm1d(256),
+    nn.Linear(256, 128),
+    nn.ReLU(),
+    nn.BatchNorm1d(128),
+    nn.Linear(128, 10),
 )
 if size > 1:
     distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)

@@ -12,7 +12,6 @@ A case with another tolerance says why beside it.
 
 from __future__ import annotations
 
-
 import numpy as np
 import pytest
 from cases import TABLE, Case

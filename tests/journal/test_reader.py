@@ -11,10 +11,7 @@ def line(t, rank, kind="note"):
 def test_torn_and_foreign_lines_are_skipped_unknown_kinds_kept(tmp_path):
     path = tmp_path / "journal.jsonl"
     path.write_bytes(
-        line(1, 0).encode()
-        + b'\n[1]\nnull\n{"t": "x"}\n\xff\xfe\n'
-        + line(2, 0, "of_2035").encode()
-        + b'{"v": 1, "t'
+        line(1, 0).encode() + b'\n[1]\nnull\n{"t": "x"}\n\xff\xfe\n' + line(2, 0, "of_2035").encode() + b'{"v": 1, "t'
     )
     assert [event.kind for event in read(path)] == ["note", "of_2035"]
 

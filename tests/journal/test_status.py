@@ -40,9 +40,7 @@ def test_layout_is_the_contract(tmp_path):
     writer.set_step(2, epoch=3, step_in_epoch=4, steps_per_epoch=5, samples=6, loss=7.0)
     data = (tmp_path / "status").read_bytes()
     assert len(data) == PAGE_BYTES == 128
-    magic, phase, step, collectives, saves, samples, loss, _, *rest = struct.unpack_from(
-        "<4sIqqqqddqqq", data
-    )
+    magic, phase, step, collectives, saves, samples, loss, _, *rest = struct.unpack_from("<4sIqqqqddqqq", data)
     assert (magic, phase, step, collectives, saves, samples, loss) == (b"PLS1", Phase.TRACE, 2, 0, 0, 6, 7.0)
     assert rest == [3, 4, 5]
     assert data[80:] == bytes(48)
@@ -79,7 +77,5 @@ def test_page_that_cannot_be_made_does_not_stop_the_worker(tmp_path):
 def test_setting_is_cheap(tmp_path):
     """A step of 100 us must not notice: the limit is a tenth of it, some ten times what is measured."""
     writer = StatusWriter(tmp_path / "status")
-    seconds = (
-        min(timeit.repeat(lambda: writer.set_step(1, samples=128, loss=0.1), number=1000, repeat=5)) / 1000
-    )
+    seconds = min(timeit.repeat(lambda: writer.set_step(1, samples=128, loss=0.1), number=1000, repeat=5)) / 1000
     assert seconds < 10e-6

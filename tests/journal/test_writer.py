@@ -18,9 +18,7 @@ class Scalar:
 
 
 def test_event_has_the_form_of_the_contract(tmp_path):
-    JournalWriter(tmp_path / "journal.jsonl", rank=3).event(
-        "epoch", epoch=1, logs={"loss": Scalar()}, path=tmp_path
-    )
+    JournalWriter(tmp_path / "journal.jsonl", rank=3).event("epoch", epoch=1, logs={"loss": Scalar()}, path=tmp_path)
     (line,) = (tmp_path / "journal.jsonl").read_text().splitlines()
     record = json.loads(line)
     assert record.pop("t") > 0
@@ -54,8 +52,7 @@ def test_events_that_json_cannot_hold_are_recorded_all_the_same(tmp_path):
 def test_threads_do_not_mix_lines(tmp_path):
     writer = JournalWriter(tmp_path / "journal.jsonl", rank=0)
     threads = [
-        threading.Thread(target=lambda: [writer.event("note", text="x" * 3000) for _ in range(100)])
-        for _ in range(4)
+        threading.Thread(target=lambda: [writer.event("note", text="x" * 3000) for _ in range(100)]) for _ in range(4)
     ]
     for thread in threads:
         thread.start()

@@ -76,10 +76,7 @@ class Job:
         """Waits until ``workers`` journals say that they are ready."""
         self.wait_for(
             lambda: (
-                sum(
-                    '"ready"' in path.read_text()
-                    for path in self.folder.glob("runs/*/attempts/0/*/journal.jsonl")
-                )
+                sum('"ready"' in path.read_text() for path in self.folder.glob("runs/*/attempts/0/*/journal.jsonl"))
                 >= workers
             ),
             timeout_s,

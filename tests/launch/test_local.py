@@ -184,7 +184,5 @@ def test_the_launcher_is_cold():
         "print([m for m in ('tensorflow', 'numpy', 'keras', 'mpi4py', 'paceline.session') if m in sys.modules])"
     )
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
     assert done.stdout == "[]\n"

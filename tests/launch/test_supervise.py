@@ -54,9 +54,7 @@ def test_a_worker_that_ignores_signals_is_killed_after_the_grace(start_job):
     assert time.monotonic() - began < 6
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
-)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_everything_soon(start_job, number, code):
     job = start_job({0: "family", 1: "stuck"})
     job.wait_until_ready()
@@ -138,14 +136,8 @@ def test_a_rank_that_fails_does_not_wait_for_its_peers(start_job):
 def test_killed_mpi_ranks_leave_no_shared_memory(start_job):
     pytest.importorskip("mpi4py")
     job = start_job({0: "mpi:60", 1: "mpi:60"}, communication="mpi", all_output=True)
-    job.wait_for(
-        lambda: sum("MPI" in p.read_text() for p in job.folder.glob("runs/*/attempts/0/*/stdout.log")) == 2
-    )
-    mapped = {
-        m.path for rank in range(2) for m in job.worker(rank).memory_maps() if "/dev/shm/mpich" in m.path
-    }
-    job.wait_for(
-        lambda: not any(Path(path.partition(" (deleted)")[0]).exists() for path in mapped), timeout_s=3
-    )
+    job.wait_for(lambda: sum("MPI" in p.read_text() for p in job.folder.glob("runs/*/attempts/0/*/stdout.log")) == 2)
+    mapped = {m.path for rank in range(2) for m in job.worker(rank).memory_maps() if "/dev/shm/mpich" in m.path}
+    job.wait_for(lambda: not any(Path(path.partition(" (deleted)")[0]).exists() for path in mapped), timeout_s=3)
     job.process.kill()
     job.wait_for(lambda: not job.members(), timeout_s=8)

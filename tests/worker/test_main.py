@@ -113,9 +113,7 @@ def test_stacks_are_written_on_request(start_worker, tmp_path):
     assert process.poll() is None
 
 
-@pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="needs -P, which the launcher passes from Python 3.11 on"
-)
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="needs -P, which the launcher passes from Python 3.11 on")
 def test_files_of_the_current_folder_do_not_shadow_modules(tmp_path):
     (tmp_path / "json.py").write_text("raise SystemExit('the wrong json')")
     done = subprocess.run(

@@ -37,7 +37,9 @@ def _only_one_progress_bar() -> None:
     original = CallbackList.__init__
 
     @functools.wraps(original)
-    def init(self: Any, callbacks: Any = None, add_history: Any = False, add_progbar: Any = False, **kwargs: Any) -> None:
+    def init(
+        self: Any, callbacks: Any = None, add_history: Any = False, add_progbar: Any = False, **kwargs: Any
+    ) -> None:
         del add_progbar
         original(self, callbacks, add_history=add_history, add_progbar=False, **kwargs)
 

@@ -50,7 +50,7 @@ class MpiTransport:
         if (self._comm.Get_rank(), self._comm.Get_size()) != (rank, size):
             raise TransportError(
                 "MPI sees another job than the launcher started.",
-                got=f"MPI rank {self._comm.Get_rank()} of {self._comm.Get_size()} ({MPI.Get_library_version().split(chr(10))[0]})",
+                got=f"MPI rank {self._comm.Get_rank()} of {self._comm.Get_size()} ({_library(MPI)})",
                 expected=f"rank {rank} of {size}",
                 fix="pip install mpich   (the library that mpi4py loads must be the one that the launcher speaks to)",
             )
@@ -143,6 +143,11 @@ class MpiTransport:
 
     def close(self) -> None:
         """Does nothing: MPI is finalised when the process exits."""
+
+
+def _library(mpi: Any) -> str:
+    """Returns the first line of what the MPI library says of itself."""
+    return str(mpi.Get_library_version()).splitlines()[0]
 
 
 def _same_row_shape(shapes: list[tuple[int, ...]]) -> None:

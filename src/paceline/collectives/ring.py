@@ -85,7 +85,9 @@ class RingTransport:
 
     def all_reduce(self, tensor: tf.Tensor) -> tf.Tensor:
         """Returns the sum over workers; `tensor` of any shape and numeric dtype. Collective."""
-        wire = tf.int32 if tensor.dtype in (tf.bool, tf.int8, tf.uint8, tf.int16, tf.uint16, tf.uint32) else tensor.dtype
+        wire = (
+            tf.int32 if tensor.dtype in (tf.bool, tf.int8, tf.uint8, tf.int16, tf.uint16, tf.uint32) else tensor.dtype
+        )
         key = self._key("reduce", wire, tuple(tensor.shape))
 
         def call() -> tf.Tensor:
@@ -122,9 +124,7 @@ class RingTransport:
         counts = self.all_reduce(tf.one_hot(self.rank, self.size, on_value=rows, off_value=0, dtype=tf.int32))
         start = tf.reduce_sum(counts[: self.rank])
         total = tf.reduce_sum(counts)
-        paddings = tf.concat(
-            [[[start, total - start - rows]], tf.zeros([tf.rank(tensor) - 1, 2], tf.int32)], axis=0
-        )
+        paddings = tf.concat([[[start, total - start - rows]], tf.zeros([tf.rank(tensor) - 1, 2], tf.int32)], axis=0)
         placed = tf.pad(tf.cast(tensor, wire), paddings)
         summed = self.all_reduce(placed)
         result = tf.cast(summed, tensor.dtype)

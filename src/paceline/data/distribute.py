@@ -29,4 +29,3 @@ def share_dataset(dataset: tf.data.Dataset, rank: int, size: int) -> tf.data.Dat
     shared = dataset.map(cut, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True).prefetch(tf.data.AUTOTUNE)
     shared.paceline_global = dataset
     return shared
-

@@ -39,9 +39,7 @@ def _mark(part: Any) -> tf.Tensor:
     rows = tf.concat([part[:1], part[-1:]], axis=0)
     if rows.dtype == tf.string:
         bits = tf.cast(tf.strings.to_hash_bucket_fast(rows, _MODULUS), tf.int32)
-    elif rows.dtype in (tf.float32, tf.int32, tf.uint32):
-        bits = tf.bitcast(rows, tf.int32)
-    elif rows.dtype.is_floating and rows.dtype.size == 8:  # noqa: PLR2004  bytes of a float64
+    elif rows.dtype in (tf.float32, tf.int32, tf.uint32) or (rows.dtype.is_floating and rows.dtype.size == 8):
         bits = tf.bitcast(rows, tf.int32)
     elif rows.dtype.is_floating:
         bits = tf.bitcast(tf.cast(rows, tf.float32), tf.int32)

@@ -29,7 +29,9 @@ def _zeros(spec: Any) -> Any:
     if isinstance(spec, tf.RaggedTensorSpec):
         shape = [1 if d is None else d for d in spec._shape.as_list()]
         dense = tf.fill(shape, tf.constant("" if spec._dtype == tf.string else 0, dtype=spec._dtype))
-        return tf.RaggedTensor.from_tensor(dense, ragged_rank=spec._ragged_rank, row_splits_dtype=spec._row_splits_dtype)
+        return tf.RaggedTensor.from_tensor(
+            dense, ragged_rank=spec._ragged_rank, row_splits_dtype=spec._row_splits_dtype
+        )
     if isinstance(spec, tf.SparseTensorSpec):
         shape = [1 if d is None else d for d in spec.shape.as_list()]
         return tf.SparseTensor(tf.zeros([0, len(shape)], tf.int64), tf.zeros([0], spec.dtype), shape)

@@ -85,6 +85,8 @@ def take_share(data: Any, index: int, count: int) -> Share:
     Args:
         data: A batch: a structure of tensors `[B, ...]`, ragged and sparse tensors of `B` rows, None and
             scalars (which every replica gets whole).
+        index: The replica, counted over the whole job.
+        count: Number of replicas of the whole job.
     """
     data = without_optionals(data)
     total = total_rows(data)
@@ -121,7 +123,9 @@ def slice_rows(leaf: Any, begin: Any, end: Any, total: Any) -> Any:
 
 def _same_rows(rows: Any, total: Any) -> Any:
     return tf.debugging.assert_equal(
-        rows, total, message="the parts of this batch have different numbers of rows and cannot be shared between replicas"
+        rows,
+        total,
+        message="the parts of this batch have different numbers of rows and cannot be shared between replicas",
     )
 
 

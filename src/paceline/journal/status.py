@@ -20,9 +20,7 @@ PAGE_BYTES = 128
 _LAYOUT = struct.Struct("<4sIqqqqddqqq")
 
 # Index of each eight-byte number in the page; magic and phase share number 0.
-_STEP, _COLLECTIVES, _SAVES, _SAMPLES, _LOSS, _UPDATED, _EPOCH, _STEP_IN_EPOCH, _STEPS_PER_EPOCH = range(
-    1, 10
-)
+_STEP, _COLLECTIVES, _SAVES, _SAMPLES, _LOSS, _UPDATED, _EPOCH, _STEP_IN_EPOCH, _STEPS_PER_EPOCH = range(1, 10)
 
 
 class Phase(enum.IntEnum):
@@ -158,8 +156,8 @@ class StatusReader:
             self._map = _open(self._path)
         if self._map is None:
             return Status()
-        _, phase, step, collectives, saves, samples, loss, updated, epoch, in_epoch, per_epoch = (
-            _LAYOUT.unpack_from(self._map)
+        _, phase, step, collectives, saves, samples, loss, updated, epoch, in_epoch, per_epoch = _LAYOUT.unpack_from(
+            self._map
         )
         return Status(
             phase=Phase(phase) if phase <= Phase.END else Phase.SCRIPT,

@@ -32,9 +32,7 @@ class JournalWriter:
         self._warned = False
         self._descriptor = -1
         try:
-            self._descriptor = os.open(
-                self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
-            )
+            self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except OSError as error:
             self._warn(error)
 

@@ -90,9 +90,7 @@ def _gpus(environ: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
         return (), "nvidia-smi did not answer"
     if answer.returncode != 0:
         return (), f"nvidia-smi ended with {answer.returncode}"
-    return tuple(
-        line.strip() for line in answer.stdout.splitlines() if line.strip().isdecimal()
-    ), "nvidia-smi"
+    return tuple(line.strip() for line in answer.stdout.splitlines() if line.strip().isdecimal()), "nvidia-smi"
 
 
 def _cpu_quota(root: Path = Path("/sys/fs/cgroup")) -> int | None:

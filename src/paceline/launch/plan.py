@@ -147,9 +147,7 @@ def _check(options: RunOptions) -> None:
                 f"{name} does not know this word.", got=f"{name} {value}", expected=" | ".join(known)
             )
     if options.workers is not None and options.workers < 1:
-        raise ConfigurationRefused(
-            "A job needs a worker.", got=f"--workers {options.workers}", expected="1 or more"
-        )
+        raise ConfigurationRefused("A job needs a worker.", got=f"--workers {options.workers}", expected="1 or more")
     if options.replicas_per_worker < 1:
         raise ConfigurationRefused(
             "A worker needs a replica.",

@@ -50,9 +50,7 @@ class WorkerProcess:
         ended_at: Unix seconds when its end was seen.
     """
 
-    def __init__(
-        self, request: StartRequest, process: subprocess.Popen[bytes], stdout_fd: int, stderr_fd: int
-    ) -> None:
+    def __init__(self, request: StartRequest, process: subprocess.Popen[bytes], stdout_fd: int, stderr_fd: int) -> None:
         self.rank = request.rank
         self.directory = request.directory
         self.has_terminal = request.terminal_size is not None

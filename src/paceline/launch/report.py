@@ -114,9 +114,7 @@ class Report:
             fix=f"see {self._directory}/worker-{late[0]}/stacks and stderr.log, or raise --start-timeout",
         )
 
-    def left_alone(
-        self, ended: Sequence[int], alone: Sequence[int], statuses: Mapping[int, Status]
-    ) -> LimitReached:
+    def left_alone(self, ended: Sequence[int], alone: Sequence[int], statuses: Mapping[int, Status]) -> LimitReached:
         """Returns the error for workers that wait for peers that have ended."""
         verb, wait = ("has" if len(ended) == 1 else "have"), ("waits" if len(alone) == 1 else "wait")
         steps = ", ".join(sorted({str(statuses[rank].step) for rank in alone}))

@@ -50,9 +50,7 @@ def check_script(target: str, *, module: bool, cwd: Path) -> None:
             fix=f"jupyter nbconvert --to script {shlex.quote(target)}",
         )
     if not os.access(path, os.R_OK):
-        raise ConfigurationRefused(
-            "The script cannot be read.", got=target, fix=f"chmod u+r {shlex.quote(target)}"
-        )
+        raise ConfigurationRefused("The script cannot be read.", got=target, fix=f"chmod u+r {shlex.quote(target)}")
 
 
 def _check_module(name: str, cwd: Path) -> None:

@@ -1,4 +1,4 @@
-"""Watches the workers until the job has ended, and ends it when one of them fails, waits in vain or a person says so."""
+"""Watches the workers until the job has ended; ends it when one fails, waits in vain or a person says so."""
 
 from __future__ import annotations
 
@@ -110,9 +110,7 @@ class Supervisor:
         late = [w.rank for w in self._workers if w.rank not in self._ready and w.rank not in codes]
         if late and passed_s > self._plan.start_s:
             return self._report.not_ready(late, self._statuses, passed_s)
-        ended = [
-            rank for rank, status in self._statuses.items() if rank in codes or status.phase == Phase.END
-        ]
+        ended = [rank for rank, status in self._statuses.items() if rank in codes or status.phase == Phase.END]
         alone = verdict.left_alone(ended, self._waiting, time.time(), verdict.END_LIMIT_S)
         return self._report.left_alone(ended, alone, self._statuses) if alone else None
 

@@ -101,9 +101,7 @@ class Waiting:
     since: float
 
 
-def follow_waiting(
-    before: Mapping[int, Waiting], statuses: Mapping[int, Status], now: float
-) -> dict[int, Waiting]:
+def follow_waiting(before: Mapping[int, Waiting], statuses: Mapping[int, Status], now: float) -> dict[int, Waiting]:
     """Returns the workers that sit in a collective, or in a step, now, each since when."""
     waiting = {}
     for rank, status in statuses.items():

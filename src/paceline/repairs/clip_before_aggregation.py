@@ -13,11 +13,11 @@ def witness() -> bool:
     model = line_model(two_replicas(), lambda: keras.optimizers.SGD(1.0, global_clipnorm=1.0))
     x, y = ones(8)
     model.fit(x, y * 100, batch_size=8, verbose=0)
-    return bool(abs(float(model.get_weights()[0][0, 0])) > 1.5)  # noqa: PLR2004  1 is right, 2 is the fault
+    return bool(abs(float(model.get_weights()[0][0, 0])) > 1.5)
 
 
 REPAIR = Repair(
-    title="clipnorm, clipvalue and global_clipnorm act before gradients are aggregated: the bound depends on the number of replicas",
+    title="clipnorm, clipvalue and global_clipnorm act before aggregation: the bound depends on the number of replicas",
     thread="https://github.com/tensorflow/tensorflow/issues/33929",
     keras=("3.5", None),
     mended_in="paceline.training.gradients",

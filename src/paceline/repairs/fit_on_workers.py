@@ -21,7 +21,7 @@ def witness() -> bool:
 
 
 REPAIR = Repair(
-    title="model.fit fails under MultiWorkerMirroredStrategy: Invalid reduction dimension 0 for input with 0 dimensions",
+    title="model.fit fails under MultiWorkerMirroredStrategy: Invalid reduction dimension 0",
     thread="https://github.com/keras-team/keras/issues/20585",
     keras=("3.3", None),
     mended_in="paceline.training.trainer",

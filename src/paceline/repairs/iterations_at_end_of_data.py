@@ -15,7 +15,7 @@ def witness() -> bool:
     model.compile("sgd", "mse")
     data = tf.data.Dataset.from_tensor_slices(ones(8)).batch(2).filter(lambda x, y: True)
     model.fit(data, epochs=2, verbose=0)
-    return int(model.optimizer.iterations.numpy()) != 8  # noqa: PLR2004  two epochs of four
+    return int(model.optimizer.iterations.numpy()) != 8
 
 
 REPAIR = Repair(

@@ -17,7 +17,7 @@ def witness() -> bool:
     y = np.array([[0.0]] * 6 + [[3.0]], "float32")
     model.fit(x, y, batch_size=4, shuffle=False, verbose=0)
     # d/dw mean((w - y)^2) at 0 is -2 mean(y) = -2, so one step of 0.1 ends at 0.2
-    return bool(abs(float(model.get_weights()[0][0, 0]) - 0.2) > 0.02)  # noqa: PLR2004  float noise is far below
+    return bool(abs(float(model.get_weights()[0][0, 0]) - 0.2) > 0.02)
 
 
 REPAIR = Repair(

@@ -17,7 +17,7 @@ def witness() -> bool:
     x, y = ones(8)
     model.fit(x, y, batch_size=8, verbose=0)
     # d/dw mean((w - 1)^2) at 0 is -2, so one step of 0.1 ends at 0.2
-    return bool(float(model.get_weights()[0][0, 0]) > 0.3)  # noqa: PLR2004  0.2 is right, 0.4 is the fault
+    return bool(float(model.get_weights()[0][0, 0]) > 0.3)
 
 
 REPAIR = Repair(

@@ -11,7 +11,7 @@ def two_replicas() -> Any:
     import tensorflow as tf
 
     devices = tf.config.list_physical_devices("CPU")
-    if len(tf.config.get_logical_device_configuration(devices[0]) or []) != 2:  # noqa: PLR2004  two replicas
+    if len(tf.config.get_logical_device_configuration(devices[0]) or []) != 2:
         tf.config.set_logical_device_configuration(devices[0], [tf.config.LogicalDeviceConfiguration()] * 2)
     return tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
 

@@ -40,6 +40,8 @@ def start_alone() -> State:
     if len(gpus) > 1:
         strategy = LocalStrategy.create(gpus)
     else:
-        strategy = JobStrategy.create(Alone(), gpus[0] if gpus else "/cpu:0", lambda dataset: dataset, make_resolver(None))
+        strategy = JobStrategy.create(
+            Alone(), gpus[0] if gpus else "/cpu:0", lambda dataset: dataset, make_resolver(None)
+        )
     hooks.install(strategy, _Unobserved(), lambda line: print(f"paceline: {line}", file=sys.stderr))
     return State(strategy=strategy, rank=0, num_workers=1)

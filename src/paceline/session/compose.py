@@ -137,7 +137,9 @@ class Session:
         """Returns when every worker has ended its script; the launcher watches that the wait ends."""
         self.status.set_phase(Phase.END)
         waiting = [
-            StatusReader(self.attempt_dir / f"worker-{rank}" / "status") for rank in range(self.size) if rank != self.rank
+            StatusReader(self.attempt_dir / f"worker-{rank}" / "status")
+            for rank in range(self.size)
+            if rank != self.rank
         ]
         while waiting:
             waiting = [reader for reader in waiting if reader.read().phase is not Phase.END]

@@ -8,7 +8,18 @@ from typing import Any
 from paceline.collectives.ring import reuse_instance_keys
 from paceline.strategies import constructors, default
 from paceline.strategies.local import LocalStrategy, install_variables
-from paceline.training import decisions, gradients, guard, losses, metrics, own_loop, random, results, trainer, variables
+from paceline.training import (
+    decisions,
+    gradients,
+    guard,
+    losses,
+    metrics,
+    own_loop,
+    random,
+    results,
+    trainer,
+    variables,
+)
 from paceline.training.trainer import Observer
 
 

@@ -15,7 +15,12 @@ from paceline.training import agreement, progress
 
 #: The loss and the counters are read from the device this often: reading waits for the step.
 _LOOK_EVERY_S = 0.5
-_PHASES = {"evaluate": Phase.EVALUATE, "test_on_batch": Phase.EVALUATE, "predict": Phase.PREDICT, "predict_on_batch": Phase.PREDICT}
+_PHASES = {
+    "evaluate": Phase.EVALUATE,
+    "test_on_batch": Phase.EVALUATE,
+    "predict": Phase.PREDICT,
+    "predict_on_batch": Phase.PREDICT,
+}
 
 
 class SessionObserver:

@@ -65,10 +65,13 @@ def _explain(cls: type, strategy: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
 def _public_name(cls: type) -> str:
     # By class: TensorFlow gives both classes one __name__.
-    return {
-        collective_all_reduce_strategy.CollectiveAllReduceStrategy: "MultiWorkerMirroredStrategy",
-        collective_all_reduce_strategy._CollectiveAllReduceStrategyExperimental: "experimental.MultiWorkerMirroredStrategy",
-    }.get(cls, cls.__name__)
+    stable = collective_all_reduce_strategy.CollectiveAllReduceStrategy
+    experimental = collective_all_reduce_strategy._CollectiveAllReduceStrategyExperimental
+    names: dict[type, str] = {
+        stable: "MultiWorkerMirroredStrategy",
+        experimental: "experimental.MultiWorkerMirroredStrategy",
+    }
+    return names.get(cls, cls.__name__)
 
 
 def _short(value: Any) -> str:

@@ -116,14 +116,17 @@ class JobExtended(one_device_strategy.OneDeviceExtended):
 
     @property
     def should_checkpoint(self) -> bool:
+        """Whether this worker writes checkpoints: the chief does."""
         return self.transport.rank == 0
 
     @property
     def should_save_summary(self) -> bool:
+        """Whether this worker writes summaries: the chief does."""
         return self.transport.rank == 0
 
     @property
     def experimental_between_graph(self) -> bool:
+        """Whether each worker has a graph of its own."""
         return self.transport.size > 1
 
     # -- variables: plain ones, wherever they were made ----------------------------------------

@@ -1,4 +1,4 @@
-"""The strategy of one process with several replicas: TensorFlow's Mirrored, with Keras variables that are plain copies."""
+"""The strategy of one process with several replicas: Mirrored, with Keras variables that are plain copies."""
 
 from __future__ import annotations
 

@@ -81,9 +81,10 @@ _agreed: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def check_own_loop(optimizer: Any, variables: list[Any], transport: Transport | None) -> list[str]:
-    """Does for the variables of an own loop, when its optimizer is first used, what `check_same_model` does for a model.
+    """Does for the variables of an own loop, when its optimizer is first used, what `check_same_model` does for fit.
 
-    Every worker calls it, also while a `tf.function` is traced: tracing is the same on all. Collective: yes, the first time.
+    Every worker calls it, also while a `tf.function` is traced: tracing is the same on all.
+    Collective: yes, the first time.
     """
     if transport is None or transport.size == 1 or optimizer in _agreed:
         return []
@@ -136,7 +137,9 @@ def _anonymous(shape: str) -> str:
 
 
 def _different_models(first: list[str], other: list[str], rank: int) -> ScriptRefused:
-    place = next((i for i, (a, b) in enumerate(zip(first, other, strict=False)) if _anonymous(a) != _anonymous(b)), None)
+    place = next(
+        (i for i, (a, b) in enumerate(zip(first, other, strict=False)) if _anonymous(a) != _anonymous(b)), None
+    )
     got = ""
     if len(first) != len(other):
         got = f"worker 0 has {len(first)} variables, worker {rank} has {len(other)}; "

@@ -208,9 +208,7 @@ def _many_steps(one_step: StepFunction, steps: int) -> StepFunction:
     return tf.autograph.experimental.do_not_convert(many)
 
 
-def predict_function(
-    model: Any, before_step: Callable[[Any, Callable[[], None]], None]
-) -> Callable[[list[Any]], Any]:
+def predict_function(model: Any, before_step: Callable[[Any, Callable[[], None]], None]) -> Callable[[list[Any]], Any]:
     """Returns Keras' `predict_function`: takes a list of global batches, returns their outputs. Collective: yes.
 
     Every worker gets the outputs of all rows, in the order of the data.

@@ -49,7 +49,7 @@ def around_run(function: Any) -> Any:
 
 
 def _converted(function: Any) -> Any:
-    """Returns what a `tf.function` runs, with its branches and loops over tensors as operations, as it would have them."""
+    """Returns what a `tf.function` runs, with branches and loops over tensors as operations, as it would have them."""
     if not function._autograph:
         return function.python_function
     enabled = ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED)

@@ -24,12 +24,15 @@ def local_replicas(strategy: Any) -> list[int]:
 
 
 def run_on_shares(strategy: Any, function: ReplicaFunction, batch: Any, *, own_share: bool = False) -> list[Any]:
-    """Returns what `function(data, rows, total, fingerprint)` returned on each replica of this process. Collective: as `function`.
+    """Returns what `function(data, rows, total, fingerprint)` returned on each replica of this process.
+
+    Collective: as `function`.
 
     Args:
         strategy: The job's strategy.
         function: Called in a replica context with that replica's rows of the batch.
         batch: The global batch, or with `own_share` `(data, rows, total)` of this worker.
+        own_share: Whether the batch is this worker's own already.
     """
     if own_share:
         shares = [Share(*batch)]

@@ -196,7 +196,9 @@ class ReplicaStep:
         outgoing = [self.weighted(g) for put_off in self.put_off for g in put_off.gradients if g is not None]
         outgoing += [self._state_part(variable, old) for variable, old in shared]
         readers = [self._reader(value) for value in tf.nest.flatten(logs)]
-        outgoing += [self._log_part(v) for v, reader in zip(flat_logs, readers, strict=True) if not (v is None or reader)]
+        outgoing += [
+            self._log_part(v) for v, reader in zip(flat_logs, readers, strict=True) if not (v is None or reader)
+        ]
         outgoing += [self.fingerprint]
         plan = Plan(
             updates=[(p.optimizer, [g is not None for g in p.gradients], p.variables) for p in self.put_off],

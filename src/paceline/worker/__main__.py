@@ -60,13 +60,11 @@ def main() -> int:
 def _run_session(assignment: Assignment, journal: JournalWriter, status: StatusWriter) -> int:
     name = str(assignment.job.get("session_module", SESSION_MODULE))
     try:
-        session_main = cast(Callable[..., int], importlib.import_module(name).main)
+        session_main = cast("Callable[..., int]", importlib.import_module(name).main)
         return int(session_main(assignment.job, assignment.rank, journal, status))
     except SystemExit as error:
         code = _code_of(error)
-    except (
-        KeyboardInterrupt
-    ) as error:  # a person's wish, no error: shown, as python does, and not recorded as one
+    except KeyboardInterrupt as error:  # a person's wish, no error: shown, as python does, and not recorded as one
         print(crash.format_error(error), file=sys.stderr, end="")
         code = 130
     except BaseException as error:  # noqa: BLE001  whatever the script raises ends it

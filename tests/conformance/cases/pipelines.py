@@ -7,6 +7,7 @@ import time
 import keras
 import numpy as np
 import tensorflow as tf
+
 from cases.own_loops import job_strategy
 from cases.table import BATCH, GHOST_STEP, case, dataset, mlp, regression, sgd, train, with_values
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keras
 import tensorflow as tf
+
 from cases.table import FEATURES, Outcome, case, mlp, regression, sgd, train, with_values
 
 layers = keras.layers
