@@ -30,6 +30,8 @@ def install() -> None:
         if strategy.num_replicas_in_sync > 1 and not _in_replica(strategy):
             for source in tf.nest.flatten(sources):
                 variable = getattr(source, "value", source) if isinstance(source, KerasVariable) else source
+                if isinstance(variable, tf.distribute.DistributedValues):
+                    refuse("tape.gradient(...) outside of strategy.run(...)", strategy)
                 if getattr(variable, "trainable", False):
                     _differentiated[id(variable)] = variable
         return gradient(self, target, sources, *args, **kwargs)
