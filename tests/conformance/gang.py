@@ -6,6 +6,7 @@ Each worker writes, case by case, `OUT/worker-R/CASE.npz` (arrays by name) and, 
 from __future__ import annotations
 
 import gc
+import importlib.util
 import json
 import sys
 import time
@@ -16,8 +17,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 from cases import TABLE
-
-import importlib.util
 
 SEED = 20
 

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -15,7 +17,7 @@ def test_shares_are_disjoint_complete_and_in_order(total, count):
     shares = [bounds(total, index, count) for index in range(count)]
     assert shares[0][0] == 0
     assert shares[-1][1] == total
-    assert all(end == begin for (_, end), (begin, _) in zip(shares, shares[1:], strict=False))
+    assert all(end == begin for (_, end), (begin, _) in itertools.pairwise(shares))
 
 
 @given(total=st.integers(min_value=0, max_value=2**31 - 1), count=counts)
@@ -44,7 +46,10 @@ def test_the_shares_of_a_batch_are_the_batch(rows, count):
     assert sum(int(share.rows) for share in shares) == rows
     assert {int(share.total) for share in shares} == {rows}
     parts = [share.data[0] for share in shares]
-    cut = [{k: cut_rows(v, share.rows) for k, v in part.items() if v is not None} for part, share in zip(parts, shares, strict=True)]
+    cut = [
+        {k: cut_rows(v, share.rows) for k, v in part.items() if v is not None}
+        for part, share in zip(parts, shares, strict=True)
+    ]
     np.testing.assert_array_equal(tf.concat([part["dense"] for part in cut], 0), dense)
     np.testing.assert_array_equal(tf.sparse.to_dense(tf.sparse.concat(0, [part["sparse"] for part in cut])), dense)
     assert tf.concat([part["ragged"] for part in cut], 0).to_list() == batch["ragged"].to_list()

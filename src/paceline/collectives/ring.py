@@ -87,7 +87,9 @@ class RingTransport:
 
     def all_reduce(self, tensor: tf.Tensor) -> tf.Tensor:
         """Returns the sum over workers; `tensor` of any shape and numeric dtype. Collective."""
-        wire = tf.int32 if tensor.dtype in (tf.bool, tf.int8, tf.uint8, tf.int16, tf.uint16, tf.uint32) else tensor.dtype
+        wire = (
+            tf.int32 if tensor.dtype in (tf.bool, tf.int8, tf.uint8, tf.int16, tf.uint16, tf.uint32) else tensor.dtype
+        )
         sent = tf.cast(tensor, wire)
         if tf.executing_eagerly() or tensor.shape.is_fully_defined():
             result = self._all_reduce(sent, self._key("reduce", wire, tuple(tensor.shape)))
@@ -144,9 +146,7 @@ class RingTransport:
         counts = self.all_reduce(tf.one_hot(self.rank, self.size, on_value=rows, off_value=0, dtype=tf.int32))
         start = tf.reduce_sum(counts[: self.rank])
         total = tf.reduce_sum(counts)
-        paddings = tf.concat(
-            [[[start, total - start - rows]], tf.zeros([tf.rank(tensor) - 1, 2], tf.int32)], axis=0
-        )
+        paddings = tf.concat([[[start, total - start - rows]], tf.zeros([tf.rank(tensor) - 1, 2], tf.int32)], axis=0)
         placed = tf.pad(tf.cast(tensor, wire), paddings)
         summed = self.all_reduce(placed)
         result = tf.cast(summed, tensor.dtype)

@@ -99,7 +99,9 @@ def _anonymous(shape: str) -> str:
 
 
 def _different_models(first: list[str], other: list[str], rank: int) -> ScriptRefused:
-    place = next((i for i, (a, b) in enumerate(zip(first, other, strict=False)) if _anonymous(a) != _anonymous(b)), None)
+    place = next(
+        (i for i, (a, b) in enumerate(zip(first, other, strict=False)) if _anonymous(a) != _anonymous(b)), None
+    )
     if place is None:
         got = f"worker 0 has {len(first)} variables, worker {rank} has {len(other)}"
     else:

@@ -35,7 +35,11 @@ def install() -> None:
     unscale = loss_module.unscale_loss_for_distribution
 
     def corrected(
-        values: Any, sample_weight: Any = None, mask: Any = None, reduction: Any = "sum_over_batch_size", dtype: Any = None
+        values: Any,
+        sample_weight: Any = None,
+        mask: Any = None,
+        reduction: Any = "sum_over_batch_size",
+        dtype: Any = None,
     ) -> Any:
         loss = reduce_weighted_values(values, sample_weight, mask, reduction, dtype)
         step = _mean_step()
@@ -90,7 +94,9 @@ def _factor(step: ReplicaStep, values: Any, sample_weight: Any, mask: Any, reduc
     elif reduction == "mean_with_sample_weight":
         merged = loss_module.apply_mask(
             None if sample_weight is None else tf.cast(tf.convert_to_tensor(sample_weight), tf.float32),
-            mask, dtype="float32", reduction=reduction,
+            mask,
+            dtype="float32",
+            reduction=reduction,
         )
         if merged is None:
             return None

@@ -58,9 +58,7 @@ class SignalWatch:
             return False
         if not self._thread.is_alive():
             self._thread.start()
-            os.register_at_fork(
-                before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child
-            )
+            os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, _exit_on_signal)
         signal.signal(signal.SIGINT, signal.default_int_handler)

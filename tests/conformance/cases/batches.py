@@ -5,6 +5,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 import tensorflow as tf
+
 from cases.table import case, dataset, fit_mlp, mlp, regression, sgd, train, with_values
 
 
@@ -54,7 +55,9 @@ def _executions(steps):
     optimizer = keras.optimizers.Adam(0.01)
     model.compile(optimizer, "mse", metrics=["mae"], steps_per_execution=steps)
     seen = []
-    logs = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append([batch, float(logs["loss"])]))
+    logs = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: seen.append([batch, float(logs["loss"])])
+    )
     outcome = train(model, *regression(), callbacks=[logs], validation_data=regression(rows=21))
     return with_values(outcome, iterations=optimizer.iterations, batches=seen)
 
@@ -79,7 +82,9 @@ def run_eagerly():
 @case("run_eagerly")
 def run_eagerly_many_steps():
     model = mlp()
-    model.compile(sgd(global_clipnorm=0.1, gradient_accumulation_steps=2), "mse", run_eagerly=True, steps_per_execution=2)
+    model.compile(
+        sgd(global_clipnorm=0.1, gradient_accumulation_steps=2), "mse", run_eagerly=True, steps_per_execution=2
+    )
     return train(model, *regression(rows=34))
 
 

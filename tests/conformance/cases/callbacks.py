@@ -6,6 +6,7 @@ import random
 
 import keras
 import tensorflow as tf
+
 from cases.table import Outcome, case, classes, mlp, regression, sgd, train, with_values
 
 

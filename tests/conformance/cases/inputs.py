@@ -5,6 +5,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 import tensorflow as tf
+
 from cases.table import FEATURES, Outcome, case, classes, dataset, mlp, regression, row_weights, sgd, train, with_values
 
 layers = keras.layers
@@ -13,7 +14,10 @@ layers = keras.layers
 def _two_in_two_out():
     a, b = keras.Input((FEATURES,), name="a"), keras.Input((3,), name="b")
     hidden = layers.Concatenate()([layers.Dense(4)(a), layers.Dense(4)(b)])
-    outputs = {"value": layers.Dense(1, name="value")(hidden), "kind": layers.Dense(3, activation="softmax", name="kind")(hidden)}
+    outputs = {
+        "value": layers.Dense(1, name="value")(hidden),
+        "kind": layers.Dense(3, activation="softmax", name="kind")(hidden),
+    }
     return keras.Model({"a": a, "b": b}, outputs)
 
 
@@ -30,7 +34,9 @@ def dict_inputs_and_outputs():
     inputs, targets = {"a": x, "b": x[:, :3]}, {"value": y, "kind": classes()[1]}
     outcome = train(model, inputs, targets, validation_split=0.2)
     predicted = model.predict(inputs, batch_size=16, verbose=0)
-    return with_values(outcome, predict=predicted, evaluate=model.evaluate(inputs, targets, verbose=0, return_dict=True))
+    return with_values(
+        outcome, predict=predicted, evaluate=model.evaluate(inputs, targets, verbose=0, return_dict=True)
+    )
 
 
 @case("tuples of inputs and outputs", on=("four",))
@@ -111,7 +117,7 @@ def on_batch():
 
 @case("train_on_batch, test_on_batch, predict_on_batch")
 def on_batch_of_a_deferred_model():
-    x, y = regression()
+    x, _ = regression()
     model = keras.Sequential([layers.Dense(4), layers.Dense(3, activation="softmax")])
     model.compile(sgd(), "sparse_categorical_crossentropy", metrics=["accuracy"])
     logs = [model.train_on_batch(x, classes()[1], class_weight={0: 1.0, 1: 2.0, 2: 0.5}) for _ in range(2)]

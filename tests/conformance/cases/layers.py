@@ -5,6 +5,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 import tensorflow as tf
+
 from cases.table import FEATURES, Outcome, case, classes, dataset, mlp, regression, sgd, train, with_values
 
 layers = keras.layers
@@ -165,8 +166,12 @@ def spectral_normalization():
 @case("convolutions and pooling", on=("four",))
 def convolution():
     images = np.random.default_rng(6).normal(size=(50, 8, 8, 1)).astype("float32")
-    model = keras.Sequential([layers.Conv2D(4, 3, activation="relu"), layers.MaxPooling2D(), layers.Flatten(), layers.Dense(3)])
-    model.compile(sgd(learning_rate=0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
+    model = keras.Sequential(
+        [layers.Conv2D(4, 3, activation="relu"), layers.MaxPooling2D(), layers.Flatten(), layers.Dense(3)]
+    )
+    model.compile(
+        sgd(learning_rate=0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"]
+    )
     return train(model, images, classes()[1])
 
 

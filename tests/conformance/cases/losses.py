@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import keras
 import numpy as np
-from cases.table import FEATURES, Outcome, case, classes, fit_mlp, mlp, regression, row_weights, sgd, train, with_values
 from keras import ops
+
+from cases.table import FEATURES, case, classes, fit_mlp, mlp, regression, row_weights, sgd, train, with_values
 
 layers = keras.layers
 
@@ -135,7 +136,9 @@ def compute_loss_override():
     model = ComputesLoss()
     model.compile(sgd(), metrics=["mae"])
     outcome = train(model, *regression(), validation_data=regression(rows=21))
-    return with_values(outcome, evaluate=model.evaluate(*regression(rows=21), batch_size=8, verbose=0, return_dict=True))
+    return with_values(
+        outcome, evaluate=model.evaluate(*regression(rows=21), batch_size=8, verbose=0, return_dict=True)
+    )
 
 
 @case("losses of several outputs with weights")
@@ -151,5 +154,3 @@ def loss_weights():
     )
     data, y = regression()
     return train(model, data, [y, classes()[1]], sample_weight=[row_weights(), row_weights()[::-1].copy()])
-
-

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import keras
-from cases.table import case, classes, mlp, regression, sgd, train, with_values
 from keras import ops
+
+from cases.table import case, classes, mlp, regression, sgd, train, with_values
 
 
 @case("metrics of a binary classifier", on=("ring", "four"))
@@ -21,9 +22,15 @@ def binary_metrics():
 def multi_class_metrics():
     x, y = classes()
     model = mlp(outputs=3, activation="softmax")
-    names = [keras.metrics.F1Score(average="macro"), keras.metrics.CategoricalAccuracy(), keras.metrics.TopKCategoricalAccuracy(k=2)]
+    names = [
+        keras.metrics.F1Score(average="macro"),
+        keras.metrics.CategoricalAccuracy(),
+        keras.metrics.TopKCategoricalAccuracy(k=2),
+    ]
     model.compile(sgd(), "categorical_crossentropy", metrics=names)
-    return train(model, x, keras.utils.to_categorical(y, 3), validation_data=(x[:21], keras.utils.to_categorical(y[:21], 3)))
+    return train(
+        model, x, keras.utils.to_categorical(y, 3), validation_data=(x[:21], keras.utils.to_categorical(y[:21], 3))
+    )
 
 
 @case("MeanIoU")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keras
 import numpy as np
+
 from cases.table import ROWS, Outcome, case, classes, fit_mlp, mlp, regression, sgd, train, with_values
 
 optimizers = keras.optimizers
@@ -104,9 +105,7 @@ def loss_scale_one_replica_overflows():
     model.compile(optimizer, "mse")
     model.layers[1].activation = keras.activations.linear
     before = train(model, x, y, epochs=1)
-    return Outcome(
-        values={"scale": optimizer.dynamic_scale, "iterations": optimizer.iterations}, states=before.states
-    )
+    return Outcome(values={"scale": optimizer.dynamic_scale, "iterations": optimizer.iterations}, states=before.states)
 
 
 def _mixed(policy: str, optimizer) -> Outcome:
