@@ -5,8 +5,9 @@ Keras by itself, without paceline, and is what the others are compared with.
 
 Tolerance. A sum of n float32 numbers has a relative error of about `sqrt(n) * 2**-24`
 (6e-8), and N replicas add the same numbers in another order. A step passes on the
-differences of the one before; measured over the table's steps (4 to 24 of them) they grow to
-some 1e-6 on values of order 1. a case's `rtol` and `atol` leave a factor of about ten. What is wrong by a weight, a row or a factor is wrong by 1e-3 and more.
+differences of the one before; measured over the table's steps (4 to 24 of them) they stay
+below 1e-6 on values of order 1. A case's `rtol` and `atol` (`cases.table.Case`) leave a factor
+of about ten. What is wrong by a weight, a row or a factor is wrong by 1e-3 and more.
 A case with another tolerance says why beside it.
 """
 

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -15,7 +17,7 @@ def test_shares_are_disjoint_complete_and_in_order(total, count):
     shares = [bounds(total, index, count) for index in range(count)]
     assert shares[0][0] == 0
     assert shares[-1][1] == total
-    assert all(end == begin for (_, end), (begin, _) in zip(shares, shares[1:], strict=False))
+    assert all(end == begin for (_, end), (begin, _) in itertools.pairwise(shares))
 
 
 @given(total=st.integers(min_value=0, max_value=2**31 - 1), count=counts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import tensorflow as tf
 
@@ -48,26 +47,3 @@ def sum_slices(slices: tf.IndexedSlices, gather_rows: Callable[[tf.Tensor], tf.T
         indices=gather_rows(slices.indices),
         dense_shape=slices.dense_shape,
     )
-
-
-def gather_rows_by_sum(
-    tensor: tf.Tensor, replica: Any, num_replicas: int, all_reduce: Callable[[tf.Tensor], tf.Tensor]
-) -> tf.Tensor:
-    """Returns the rows of all replicas in order, `[sum(B_r), ...]`, by a sum of tensors that are zero elsewhere.
-
-    Called by every replica. Collective: yes, twice.
-
-    Args:
-        tensor: This replica's rows, numeric `[B_r, ...]`.
-        replica: This replica's number, int or int32 scalar.
-        num_replicas: How many there are.
-        all_reduce: Sums one tensor over all replicas.
-    """
-    rows = tf.shape(tensor)[0]
-    counts = all_reduce(tf.one_hot(replica, num_replicas, on_value=rows, off_value=0, dtype=tf.int32))
-    start = tf.reduce_sum(tf.where(tf.range(num_replicas) < replica, counts, 0))
-    after = tf.reduce_sum(counts) - start - rows
-    paddings = tf.concat([[[start, after]], tf.zeros([tf.rank(tensor) - 1, 2], tf.int32)], axis=0)
-    result = all_reduce(tf.pad(tensor, paddings))
-    result.set_shape([None, *tensor.shape[1:]])
-    return result

@@ -190,7 +190,7 @@ def _create(path: str) -> mmap.mmap:
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         if os.write(descriptor, _empty_page()) != PAGE_BYTES:
-            raise OSError(28, "No space left on device")
+            raise OSError(28, "No space left on device")  # noqa: TRY301  the same clean-up as for any other failure
         os.replace(temporary, path)
         return mmap.mmap(descriptor, PAGE_BYTES)
     except OSError:

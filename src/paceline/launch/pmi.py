@@ -27,8 +27,8 @@ SHARED_MEMORY_ONLY: Mapping[str, str] = {
 }
 
 # A waiting rank polls, and sched_yield alone leaves the core to nobody: with two ranks a core, one computing 7 ms
-# and one waiting, a step took 25 ms, and 11 ms with this. It costs a small all-reduce 0.2 ms instead of 0.02 ms (4 ranks on
-# 2 cores, mpich 5.0.2), so it is for crowded machines only.
+# and one waiting, a step took 25 ms, and 11 ms with this. It costs a small all-reduce 0.2 ms instead of 0.02 ms
+# (4 ranks on 2 cores, mpich 5.0.2), so it is for crowded machines only.
 LEAVE_THE_CORE: Mapping[str, str] = {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
 
 # Between two looks at whether every rank has mapped the shared memory.

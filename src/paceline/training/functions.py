@@ -130,14 +130,16 @@ def iterating_function(
         many = tf.function(many, reduce_retracing=True)
     peek = tf.function(tf.autograph.experimental.do_not_convert(functools.partial(next_own_share, strategy)))
 
+    own: list[Any] = []
+
     def on_own_shares(iterator: Any) -> Any:
         logs = None
         for _ in range(steps):
             batch, any_left = peek(iterator)
             if not any_left:
                 break
-            before_step(model, functools.partial(_trace, model, one_step, batch, own_share=True))
-            logs = one_step(batch, own_share=True)
+            before_step(model, functools.partial(_own_step, model, one_step, own, iterator))
+            logs = _own_step(model, one_step, own, iterator)(batch)
         if logs is None:
             raise StopIteration
         return logs
@@ -158,6 +160,22 @@ def iterating_function(
         return many(iterator)
 
     return function
+
+
+def _own_step(model: Any, one_step: Any, made: list[Any], iterator: Any) -> Any:
+    """Returns the step on a worker's own share, traced once for all sizes of batches.
+
+    Each worker sees other sizes at other times. Transports number their collectives while a graph is traced, so that
+    all workers must trace the same graphs in the same order.
+    """
+    if model.run_eagerly:
+        return functools.partial(one_step, own_share=True)
+    if not made:
+        number = tf.TensorSpec([], tf.int32)
+        spec = tf.nest.map_structure(lambda s: None if isinstance(s, tf.OptionalSpec) else s, iterator.element_spec)
+        step = tf.function(tf.autograph.experimental.do_not_convert(functools.partial(one_step, own_share=True)))
+        made.append(step.get_concrete_function((spec, number, number)))
+    return made[0]
 
 
 def _trace(model: Any, function: Any, *arguments: Any, **options: Any) -> None:

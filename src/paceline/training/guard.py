@@ -110,6 +110,9 @@ def _note_gradient(sources: Any) -> None:
         variable = getattr(source, "value", source) if isinstance(source, KerasVariable) else source
         if not getattr(variable, "trainable", False):
             continue
+        if isinstance(variable, tf.distribute.DistributedValues):
+            # Several copies in one process: TensorFlow takes no gradient of them out here, and says so obscurely.
+            refuse("tape.gradient(...) outside of strategy.run(...)", tf.distribute.get_strategy())
         known = _watch.weights.get(id(variable))
         if known is None:
             known = _watch.weights[id(variable)] = _Differentiated(variable, _bits(variable))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from paceline.collectives.fused import gather_rows_by_sum, sum_slices
+from paceline.collectives.fused import sum_slices
 from paceline.training import current, guard, progress
 
 
@@ -142,15 +142,17 @@ class ReplicaStep:
         guard.note_exchange()
         if hasattr(self.context.strategy, "transport"):
             return list(self.context.all_reduce(tf.distribute.ReduceOp.SUM, values))
-        # TensorFlow gathers slices with collectives that cannot share an instance key (TF 2.19 to 2.21).
-        sums = iter(self._sum_dense([v for v in values if not isinstance(v, tf.IndexedSlices)]))
+        # A collective of TensorFlow's is bound to one shape (2.19 to 2.21), and slices have as many rows as they happen
+        # to have: in one process they are put one after the other without any.
+        dense = [v for v in values if not isinstance(v, tf.IndexedSlices)]
+        sums = iter(self.context.all_reduce(tf.distribute.ReduceOp.SUM, dense) if dense else ())
         return [sum_slices(v, self._gather_rows) if isinstance(v, tf.IndexedSlices) else next(sums) for v in values]
 
-    def _sum_dense(self, values: list[Any]) -> list[Any]:
-        return list(self.context.all_reduce(tf.distribute.ReduceOp.SUM, values)) if values else []
-
     def _gather_rows(self, tensor: Any) -> Any:
-        return gather_rows_by_sum(tensor, self.replica, self.num_replicas, lambda t: self._sum_dense([t])[0])
+        def concatenated(strategy: Any, rows: Any) -> Any:
+            return tf.concat(strategy.experimental_local_results(rows), axis=0)
+
+        return self.context.merge_call(concatenated, args=(tensor,))
 
     def weighted(self, gradient: Any) -> Any:
         """Returns this replica's part of a gradient: weighted by rows in `fit`, as it is in an own loop.

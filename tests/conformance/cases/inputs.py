@@ -117,7 +117,7 @@ def on_batch():
 
 @case("train_on_batch, test_on_batch, predict_on_batch")
 def on_batch_of_a_deferred_model():
-    x, y = regression()
+    x, _ = regression()
     model = keras.Sequential([layers.Dense(4), layers.Dense(3, activation="softmax")])
     model.compile(sgd(), "sparse_categorical_crossentropy", metrics=["accuracy"])
     logs = [model.train_on_batch(x, classes()[1], class_weight={0: 1.0, 1: 2.0, 2: 0.5}) for _ in range(2)]

@@ -45,7 +45,7 @@ class Case:
         rtol: Relative tolerance, see test_conformance.py.
         atol: Absolute tolerance.
         stock_is_wrong: What Keras by itself does wrong here: then one worker is what the others are compared with.
-        known: Why it fails today, by gang; "*" stands for every gang of several replicas.
+        known: Why it fails today, by gang and property ("mirrored values"); "*" is every gang of several replicas.
         newest_only: Whether it needs more than the oldest tested versions.
         raises: Part of the text of the exception that every worker must raise, where there are several replicas.
     """
@@ -67,6 +67,11 @@ class Case:
 #: Keras 3 runs part of a step before it finds that there are no more data (keras 3.10 to 3.15): the counter of
 #: iterations, seeds and moments go on once more in every epoch.
 GHOST_STEP = "a step without data at the end of each epoch"
+
+
+def in_mirrored(reason: str) -> dict[str, str]:
+    """Returns `known` for a case that fails with several replicas in one process."""
+    return {"mirrored alike": reason, "mirrored values": reason}
 
 
 def case(feature: str, **options: Any) -> Callable[[Callable[[], Outcome]], Callable[[], Outcome]]:
