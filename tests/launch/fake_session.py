@@ -105,6 +105,7 @@ def do_family(job, rank, status, argument):
     if argument == "end":
         return 0
     time.sleep(60)
+    return None
 
 
 def do_end_alone(job, rank, status, argument):
