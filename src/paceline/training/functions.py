@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from keras.src.backend.tensorflow.trainer import TensorFlowTrainer, concat
 from paceline.collectives.forbidden import no_collectives
 from paceline.data.share import cut_rows, leaves, total_rows, without_optionals
 from paceline.training import current, decisions, progress
+from paceline.training.agreement import variables_of
 from paceline.training.gather import gather_outputs
 from paceline.training.run import local_replicas, next_own_share, run_on_shares
 from paceline.training.step import Carried, Kind, Plan, ReplicaStep
@@ -29,7 +31,7 @@ def replica_function(model: Any, kind: Kind) -> Callable[..., Any]:
         alone = tf.function(step_of, jit_compile=True, reduce_retracing=True) if compiled else step_of
         return lambda data, *share: alone(data)
     puts_off = getattr(type(model), _STEPS[kind]) is getattr(TensorFlowTrainer, _STEPS[kind])
-    seen: list[Any] = []
+    seen = _seen_before(model, kind)
 
     def whole_step(data: Any, *share: Any) -> Any:
         step = ReplicaStep(kind, *share, puts_off=puts_off, known=seen)
@@ -88,6 +90,21 @@ def _compiled_step(model: Any, kind: Kind, seen: list[Any]) -> Callable[..., Any
         return ReplicaStep(kind, *share).complete(plans[0], tensors, model.metrics)
 
     return step_in_two_halves
+
+
+_seen: weakref.WeakKeyDictionary[Any, dict[Kind, list[Any]]] = weakref.WeakKeyDictionary()
+
+
+def _seen_before(model: Any, kind: Kind) -> list[Any]:
+    """Returns the variables that an earlier step of this model assigned to, to be noted again.
+
+    A function inside the model that was traced then is not traced again for a new `train_function`, so its assignments
+    would go unseen.
+    """
+    seen = _seen.setdefault(model, {}).setdefault(kind, [])
+    present = {id(named.variable) for named in variables_of(model)}
+    seen[:] = [variable for variable in seen if id(variable) in present]
+    return seen
 
 
 def _remember(seen: list[Any], assigned: list[Any]) -> None:

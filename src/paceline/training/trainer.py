@@ -14,7 +14,7 @@ import tensorflow as tf
 from keras.src.backend.tensorflow import trainer as keras_trainer
 
 from paceline.data.own_share import global_dataset, is_own_share
-from paceline.errors import ConfigurationRefused
+from paceline.errors import ConfigurationRefused, ScriptRefused
 from paceline.training import gradients, guard
 from paceline.training.functions import iterating_function, predict_function
 from paceline.training.step import Kind
@@ -126,6 +126,8 @@ def _install_epoch_iterator(owner: Any) -> None:
     def init(self: Any, distribute_strategy: Any = None, *args: Any, **kwargs: Any) -> None:
         data = kwargs.pop("x", args[0] if args else None)
         own = is_own_share(data)
+        if isinstance(global_dataset(data), tf.distribute.DistributedDataset):
+            raise _distributed_by_function()
         base.__init__(self, global_dataset(data), *args[1:], **kwargs)
         self._distribute_strategy = distribute_strategy
         dataset = self.data_adapter.get_tf_dataset()
@@ -157,11 +159,33 @@ def _observed(name: str, original: Any, strategy: Any, observer: Observer) -> An
 
 def adopt(model: Any, strategy: Any) -> None:
     """Makes a model and its optimizers belong to the job's strategy, wherever they were made. Collective: no."""
+    if strategy.num_replicas_in_sync > 1:
+        _refuse_stateful(model)
     model._distribute_strategy = strategy
     optimizers = [getattr(model, "optimizer", None), *vars(model).values()]
     for optimizer in optimizers:
         if hasattr(optimizer, "_distribution_strategy") or hasattr(optimizer, "inner_optimizer"):
             gradients.adopt(optimizer, strategy)
+
+
+def _refuse_stateful(model: Any) -> None:
+    for layer in model._flatten_layers():
+        if getattr(layer, "stateful", False) is True:
+            raise ScriptRefused(
+                "A stateful recurrent layer keeps one state for each row of a batch of fixed size; replicas have fewer rows.",
+                got=f"{type(layer).__name__}(stateful=True) {layer.name!r}",
+                expected="stateful=False, or one replica",
+                fix="paceline run --workers 1 ...",
+            )
+
+
+def _distributed_by_function() -> ConfigurationRefused:
+    return ConfigurationRefused(
+        "fit takes rows of global batches, and this dataset deals out one batch a replica.",
+        got="a dataset from distribute_datasets_from_function, with several replicas in one process",
+        expected="the dataset of global batches itself: each replica gets its rows of every batch",
+        fix="model.fit(dataset)   or   paceline run --workers N, where each worker reads its own",
+    )
 
 
 def _own_share_predict() -> ConfigurationRefused:
