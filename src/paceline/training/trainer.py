@@ -172,7 +172,7 @@ def _refuse_stateful(model: Any) -> None:
     for layer in model._flatten_layers():
         if getattr(layer, "stateful", False) is True:
             raise ScriptRefused(
-                "A stateful recurrent layer keeps a state for each row of a batch; replicas have only some of the rows.",
+                "A stateful recurrent layer keeps a state for each row of a batch; replicas have some of the rows.",
                 got=f"{type(layer).__name__}(stateful=True) {layer.name!r}",
                 expected="stateful=False, or one replica",
                 fix="paceline run --workers 1 ...",
