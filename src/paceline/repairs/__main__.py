@@ -21,7 +21,7 @@ def main() -> int:
         return 0
     rows = _rows()
     if arguments.json:
-        print(json.dumps(rows, indent=2))
+        print(json.dumps(rows))
         return 0
     for row in rows:
         print(f"{'active ' if row['active'] else 'idle   '} {row['name']}: {row['title']}\n         {row['thread']}")

@@ -11,6 +11,7 @@ import types
 from typing import Any
 
 from paceline.errors import ConfigurationRefused
+from paceline.worker.exits import exit_code_of
 
 
 def run_script(script: dict[str, Any]) -> int:
@@ -25,18 +26,8 @@ def run_script(script: dict[str, Any]) -> int:
     try:
         _run(script)
     except SystemExit as error:
-        return _exit_code(error)
+        return exit_code_of(error)
     return 0
-
-
-def _exit_code(error: SystemExit) -> int:
-    """Returns the exit code that `python` would end with; prints the text of `sys.exit("text")`."""
-    if error.code is None:
-        return 0
-    if isinstance(error.code, int):
-        return error.code & 0xFF
-    print(error.code, file=sys.stderr)
-    return 1
 
 
 def _run(script: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from paceline.journal.status import Phase, StatusWriter
 from paceline.journal.writer import JournalWriter
 from paceline.worker import crash, lease, signals, streams
 from paceline.worker.environment import settings
+from paceline.worker.exits import exit_code_of
 from paceline.worker.job import Assignment, read_assignment
 
 # By name: this room starts without TensorFlow, the session does not.
@@ -63,7 +64,7 @@ def _run_session(assignment: Assignment, journal: JournalWriter, status: StatusW
         session_main = cast("Callable[..., int]", importlib.import_module(name).main)
         return int(session_main(assignment.job, assignment.rank, journal, status))
     except SystemExit as error:
-        code = _code_of(error)
+        code = exit_code_of(error)
     except KeyboardInterrupt as error:  # a person's wish, no error: shown, as python does, and not recorded as one
         print(crash.format_error(error), file=sys.stderr, end="")
         code = 130
@@ -71,16 +72,6 @@ def _run_session(assignment: Assignment, journal: JournalWriter, status: StatusW
         code = crash.report(error, journal)
     journal.event("end", exit_code=code)
     return code
-
-
-def _code_of(error: SystemExit) -> int:
-    """Returns the exit code that ``python`` would end with; prints the text of ``sys.exit("text")``."""
-    if error.code is None:
-        return 0
-    if isinstance(error.code, int):
-        return error.code & 0xFF
-    print(error.code, file=sys.stderr)
-    return 1
 
 
 def _parse_arguments() -> argparse.Namespace:
