@@ -188,3 +188,20 @@ def test_the_launcher_is_cold():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_standard_streams_that_are_closed_are_no_others(start_job, closed, workers):
+    def close():
+        for descriptor in closed:
+            os.close(descriptor)
+
+    job = start_job({0: "read"}, workers=workers, popen={"stdin": None, "preexec_fn": close})
+    assert job.finish() == 0
+    files = job.run_directory / "attempts/0/worker-0"
+    assert (files / "stdout.log").read_text() == "0 read ''\n" or closed[0] != 0
+    assert (files / "stderr.log").read_text() == ""
+    assert all(json.loads(line) for line in (files / "journal.jsonl").read_text().splitlines())
+    if closed == (1,):
+        assert job.out == ""

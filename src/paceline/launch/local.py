@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from paceline.launch import rundir
+from paceline.launch import rundir, streams
 from paceline.launch.attempt import Attempt
 from paceline.launch.facts import collect
 from paceline.launch.interrupts import Interrupts
@@ -41,6 +41,7 @@ def run(
     Raises:
         ConfigurationRefused: Before anything is started.
     """
+    streams.open_missing()
     environ = dict(os.environ if environ is None else environ)
     cwd = Path.cwd()
     check_script(options.target, module=options.module, cwd=cwd)
