@@ -51,6 +51,11 @@ def do_raise(job, rank, status, argument):
     raise ValueError(argument or f"boom on {rank}")
 
 
+def do_print(job, rank, status, argument):
+    sys.stdout.write("x" * int(argument))
+    return 0
+
+
 def do_late_raise(job, rank, status, argument):
     time.sleep(0.2)
     raise RuntimeError("a peer is gone")

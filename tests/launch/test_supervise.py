@@ -1,6 +1,7 @@
 """Failures, limits and signals, with real processes and real kills."""
 
 import json
+import os
 import signal
 import time
 from pathlib import Path
@@ -75,6 +76,30 @@ def test_ctrl_c_ends_workers_that_ignore_it(start_job):
     job.process.send_signal(signal.SIGINT)
     assert job.finish() == 130
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_reader_that_does_not_read_holds_up_no_end(start_job, number):
+    reader, writer = os.pipe()
+    job = start_job({0: "print:300000", 1: "wait"}, popen={"stdout": writer, "stderr": writer})
+    os.close(writer)
+    job.wait_until_ready()
+    time.sleep(0.5)
+    began = time.monotonic()
+    job.process.send_signal(number)
+    assert job.process.wait(15) == 128 + number
+    assert time.monotonic() - began < 10
+    os.close(reader)
+
+
+def test_a_slow_reader_gets_the_end_of_the_output(start_job):
+    reader, writer = os.pipe()
+    job = start_job({0: "print:180000"}, popen={"stdout": writer})  # two full pipes and what we hold
+    os.close(writer)
+    time.sleep(8)  # more than the launcher waits for the workers' last words
+    with open(reader, "rb") as file:
+        assert file.read() == b"x" * 180000
+    assert job.finish() == 0
 
 
 def test_a_second_ctrl_c_kills_at_once(start_job):

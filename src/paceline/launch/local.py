@@ -55,11 +55,12 @@ def run(
     rundir.write_json(
         directory.decisions, {"schema": 1, "decisions": [asdict(decision) for decision in plan.decisions]}
     )
-    screen = Screen(with_view=not options.quiet)
+    interrupts = Interrupts()
+    screen = Screen(with_view=not options.quiet, is_ending=lambda: interrupts.first is not None)
     report = Report(plan, directory.attempt(_ATTEMPT), screen, quiet=options.quiet)
     report.begin(directory.path)
     began = time.monotonic()
-    with Interrupts() as interrupts:
+    with interrupts:
         code = Attempt(
             plan=plan,
             directory=directory,
