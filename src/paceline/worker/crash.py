@@ -38,8 +38,15 @@ def report(error: BaseException, journal: JournalWriter) -> int:
     """
     text = format_error(error)
     print(text, file=sys.stderr, end="", flush=True)
-    journal.event("error", type=type(error).__qualname__, text=str(error), traceback=text)
+    journal.event("error", type=type(error).__qualname__, text=_text_of(error), traceback=text)
     return error.exit_code if isinstance(error, PacelineError) else 1
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  an error of the script's own class; ``traceback`` says the same of it
+        return "<exception str() failed>"
 
 
 def format_error(error: BaseException) -> str:
