@@ -85,6 +85,34 @@ def do_ignore(job, rank, status, argument):
         time.sleep(60)
 
 
+def do_own_handler(job, rank, status, argument):
+    """Does what a script does that saves its own way when it is told to end."""
+
+    def save_and_end(number, frame):
+        time.sleep(float(argument))
+        print("saved", flush=True)
+        sys.exit(5)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, save_and_end)
+    time.sleep(60)
+
+
+def do_close_all(job, rank, status, argument):
+    """Closes what is open, as programs do that make themselves daemons."""
+    os.closerange(3, 256)
+    time.sleep(0.5)
+    return 0
+
+
+def do_no_text(job, rank, status, argument):
+    class NoTextError(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    raise NoTextError
+
+
 def do_stuck(job, rank, status, argument):
     """Waits in C code for a lock that it holds itself: no handler of Python's can run."""
     libc = ctypes.CDLL(None)

@@ -78,6 +78,34 @@ def test_ctrl_c_ends_workers_that_ignore_it(start_job):
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.parametrize(
+    # Longer than a deaf worker gets (1.5 s) and within the patience after Ctrl-C (7 s); beyond that, within --grace.
+    ("number", "code", "seconds"),
+    [(signal.SIGINT, 130, 4), (signal.SIGTERM, 143, 8)],
+)
+def test_handlers_of_the_script_have_their_time(start_job, number, code, seconds):
+    job = start_job({0: f"own_handler:{seconds}", 1: f"own_handler:{seconds}"})
+    job.wait_until_ready()
+    time.sleep(0.2)
+    job.process.send_signal(number)
+    assert job.finish() == code
+    assert job.out == "saved\n"
+
+
+def test_a_script_that_closes_everything_shows_no_thread_of_ours(start_job):
+    job = start_job({0: "close_all", 1: "close_all"}, all_output=True)
+    assert job.finish() == 0
+    assert "Traceback" not in job.err
+
+
+def test_an_error_without_a_text_is_told(start_job):
+    job = start_job({0: "wait", 1: "no_text"})
+    assert job.finish() == 1
+    assert "NoTextError: <exception str() failed>" in job.err
+    assert "crash.py" not in job.err
+    assert '"error"' in (job.run_directory / "attempts/0/worker-1/journal.jsonl").read_text()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_reader_that_does_not_read_holds_up_no_end(start_job, number):
     reader, writer = os.pipe()

@@ -119,7 +119,8 @@ class Supervisor:
     def _end_by_signal(self, number: signal.Signals) -> int:
         self._screen.show(())
         self._report.ending(number)
-        self._end_all(number, _INTERRUPT_S)
+        # SIGTERM comes from a scheduler: --grace tells what there is time for. A person at a terminal is in a hurry.
+        self._end_all(number, self._plan.grace_s if number == signal.SIGTERM else _INTERRUPT_S)
         return 128 + number
 
     def _end_by_failure(self) -> int:

@@ -73,13 +73,20 @@ class SignalWatch:
         raise SystemExit(128 + number)
 
     def _watch(self) -> None:
-        while True:
-            for number in self._reader.recv(64):
+        while numbers := self._receive():
+            for number in numbers:
                 if number in _PATIENCE_S:
                     self._end(signal.Signals(number))
 
+    def _receive(self) -> bytes:
+        try:
+            return self._reader.recv(64)
+        except OSError:  # a script that makes itself a daemon closes whatever is open
+            return b""
+
     def _patience_s(self, number: signal.Signals) -> float:
-        if self._is_saving():
+        # A handler of the script's own (save, then end) has what --grace promises; whether it has run is not known.
+        if self._is_saving() or signal.getsignal(number) != self._hear:
             return self._grace_s
         return min(self._grace_s, _PATIENCE_S[number] if self._heard else _DEAF_S)
 
