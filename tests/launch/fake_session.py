@@ -1,5 +1,6 @@
 """Stands in for ``paceline.session``: behaves, on each rank, as the test's first script argument says."""
 
+import atexit
 import ctypes
 import json
 import os
@@ -12,6 +13,7 @@ import time
 
 from paceline.errors import ConfigurationRefused
 from paceline.journal.status import Phase
+from paceline.session.script import run_script
 from paceline.worker.signals import restore_signals
 
 
@@ -49,6 +51,11 @@ def do_exit(job, rank, status, argument):
 
 def do_raise(job, rank, status, argument):
     raise ValueError(argument or f"boom on {rank}")
+
+
+def do_script(job, rank, status, argument):
+    """Runs a script as the session does, without TensorFlow."""
+    return run_script({"kind": "path", "target": argument, "argv": ["a"]})
 
 
 def do_print(job, rank, status, argument):
@@ -96,6 +103,12 @@ def do_own_handler(job, rank, status, argument):
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, save_and_end)
     time.sleep(60)
+
+
+def do_slow_exit(job, rank, status, argument):
+    """Takes its time after the script is over."""
+    atexit.register(time.sleep, 60)
+    return 0
 
 
 def do_close_all(job, rank, status, argument):

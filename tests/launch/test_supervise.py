@@ -92,6 +92,16 @@ def test_handlers_of_the_script_have_their_time(start_job, number, code, seconds
     assert job.out == "saved\n"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_exit_handlers_run_shows_nothing_of_ours(start_job, number):
+    job = start_job({0: "slow_exit", 1: "slow_exit"})
+    job.wait_until_ready()
+    time.sleep(0.3)
+    job.process.send_signal(number)
+    assert job.finish() == 128 + number
+    assert "Traceback" not in job.err
+
+
 def test_a_script_that_closes_everything_shows_no_thread_of_ours(start_job):
     job = start_job({0: "close_all", 1: "close_all"}, all_output=True)
     assert job.finish() == 0

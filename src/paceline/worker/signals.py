@@ -47,6 +47,7 @@ class SignalWatch:
         self._on_signal = on_signal
         self._grace_s = grace_s
         self._heard = False
+        self._is_leaving = False
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
         self._thread = threading.Thread(target=self._watch, name="paceline-signals", daemon=True)
@@ -66,8 +67,14 @@ class SignalWatch:
         signal.signal(signal.SIGINT, self._hear)
         return True
 
-    def _hear(self, number: int, frame: FrameType | None) -> NoReturn:
+    def begin_leaving(self) -> None:
+        """Says that the script is over: from now on an exception would reach nobody, and only be printed."""
+        self._is_leaving = True
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
         self._heard = True
+        if self._is_leaving:
+            return  # the thread ends the process
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         raise SystemExit(128 + number)
@@ -118,6 +125,12 @@ def restore_signals() -> bool:
         Whether it was done: not outside a worker, and not in another thread.
     """
     return _watch is not None and _watch.restore()
+
+
+def begin_leaving() -> None:
+    """Says that the script is over, and what is left of it are threads and exit handlers."""
+    if _watch is not None:
+        _watch.begin_leaving()
 
 
 def flush() -> None:
