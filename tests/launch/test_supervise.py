@@ -69,6 +69,16 @@ def test_a_signal_ends_everything_soon(start_job, number, code):
     assert not job.members()
 
 
+@pytest.mark.parametrize("delay_s", [0.0, 0.1, 0.2, 0.4])
+def test_ctrl_c_before_the_script_shows_no_traceback(start_job, delay_s):
+    job = start_job({0: "never_ready", 1: "never_ready"})
+    job.wait_for(lambda: any("paceline.worker" in process.cmdline() for process in job.members()))
+    time.sleep(delay_s)
+    job.process.send_signal(signal.SIGINT)
+    assert job.finish() == 130
+    assert "Traceback" not in job.err
+
+
 def test_ctrl_c_ends_workers_that_ignore_it(start_job):
     job = start_job({0: "ignore", 1: "ignore"})
     job.wait_until_ready()

@@ -59,8 +59,11 @@ def test_ctrl_c_shows_the_line_that_it_came_at(shown, tmp_path):
         "from paceline.worker.signals import SignalWatch\n"
         "watch = SignalWatch()\n"
         "signal.signal(signal.SIGINT, watch._hear)\n"
-        "os.kill(os.getpid(), signal.SIGINT)\n"
-        "while True: pass\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    while True: pass\n"
+        "finally:\n"
+        "    watch._reader.close(), watch._writer.close()\n"
     )
     before = signal.getsignal(signal.SIGINT)
     try:
