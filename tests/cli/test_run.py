@@ -80,6 +80,9 @@ def test_a_folder_with_main_is_a_script(call, tmp_path):
         (("-m",), 2, "nothing to run"),
         (("trian.py",), 2, "train.py"),
         (("folder",), 2, "__main__.py"),
+        (("x" * 300 + ".py",), 2, "too long"),
+        (("/dev/null",), 2, "no regular file"),
+        (("train.py", "--run-dir", ""), 2, "no name"),
         (("train.py", "--workers", "0"), 2, "--workers 0"),
         (("train.py", "--workers", "two"), 2, "two"),
         (("train.py", "--workers"), 2, "--workers"),
@@ -104,6 +107,22 @@ def test_what_cannot_be_is_refused_before_anything_starts(call, script, monkeypa
     assert (result.code, result.asked) == (code, [])
     assert words in result.err
     assert "Traceback" not in result.err
+
+
+def test_a_folder_that_is_gone_is_named(call, tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    result = call("run", "train.py")
+    assert (result.code, result.asked) == (78, [])
+    assert "does not exist any more" in result.err
+
+
+def test_the_code_is_right_where_nobody_can_be_told(script):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "paceline", "run", "not_there.py"]
+        assert subprocess.run(command, stderr=full, check=False).returncode == 2
 
 
 def with_keras(version):

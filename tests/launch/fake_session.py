@@ -1,5 +1,6 @@
 """Stands in for ``paceline.session``: behaves, on each rank, as the test's first script argument says."""
 
+import atexit
 import ctypes
 import json
 import os
@@ -12,6 +13,7 @@ import time
 
 from paceline.errors import ConfigurationRefused
 from paceline.journal.status import Phase
+from paceline.session.script import run_script
 from paceline.worker.signals import restore_signals
 
 
@@ -51,6 +53,16 @@ def do_raise(job, rank, status, argument):
     raise ValueError(argument or f"boom on {rank}")
 
 
+def do_script(job, rank, status, argument):
+    """Runs a script as the session does, without TensorFlow."""
+    return run_script({"kind": "path", "target": argument, "argv": ["a"]})
+
+
+def do_print(job, rank, status, argument):
+    sys.stdout.write("x" * int(argument))
+    return 0
+
+
 def do_late_raise(job, rank, status, argument):
     time.sleep(0.2)
     raise RuntimeError("a peer is gone")
@@ -78,6 +90,40 @@ def do_ignore(job, rank, status, argument):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         time.sleep(60)
+
+
+def do_own_handler(job, rank, status, argument):
+    """Does what a script does that saves its own way when it is told to end."""
+
+    def save_and_end(number, frame):
+        time.sleep(float(argument))
+        print("saved", flush=True)
+        sys.exit(5)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, save_and_end)
+    time.sleep(60)
+
+
+def do_slow_exit(job, rank, status, argument):
+    """Takes its time after the script is over."""
+    atexit.register(time.sleep, 60)
+    return 0
+
+
+def do_close_all(job, rank, status, argument):
+    """Closes what is open, as programs do that make themselves daemons."""
+    os.closerange(3, 256)
+    time.sleep(0.5)
+    return 0
+
+
+def do_no_text(job, rank, status, argument):
+    class NoTextError(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    raise NoTextError
 
 
 def do_stuck(job, rank, status, argument):

@@ -186,3 +186,70 @@ def test_the_launcher_is_cold():
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_standard_streams_that_are_closed_are_no_others(start_job, closed, workers):
+    def close():
+        for descriptor in closed:
+            os.close(descriptor)
+
+    job = start_job({0: "read"}, workers=workers, popen={"stdin": None, "preexec_fn": close})
+    assert job.finish() == 0
+    files = job.run_directory / "attempts/0/worker-0"
+    assert (files / "stdout.log").read_text() == "0 read ''\n" or closed[0] != 0
+    assert (files / "stderr.log").read_text() == ""
+    assert all(json.loads(line) for line in (files / "journal.jsonl").read_text().splitlines())
+    if closed == (1,):
+        assert job.out == ""
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xef\xbb\xbfprint('\xc3\xa4')\n", b"# -*- coding: cp1252 -*-\nprint('\xe4')\n", b"print('\xc3\xa4')\r\n"]
+)
+def test_scripts_in_the_encodings_of_python(start_job, tmp_path, content):
+    (tmp_path / "good.py").write_bytes(content)
+    job = start_job({0: "script:good.py"}, workers=1)
+    assert job.finish() == 0
+    assert job.out == "\u00e4\n"
+
+
+def test_a_folder_is_run_as_python_runs_it(start_job, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/neighbour.py").write_text("name = 'neighbour'")
+    (tmp_path / "folder/__main__.py").write_text("import sys, neighbour\nprint(sys.argv, __file__, neighbour.name)")
+    job = start_job({0: "script:folder"}, workers=1, target="folder")
+    assert job.finish() == 0
+    assert job.out == "['folder', 'a'] folder/__main__.py neighbour\n"
+
+
+def test_two_jobs_do_not_share_a_run_directory(start_job, tmp_path):
+    jobs = [start_job({0: "print:9"}, workers=1, run_dir="same") for _ in range(3)]
+    codes = sorted(job.finish() for job in jobs)
+    assert codes == [0, 78, 78]
+    assert sum("holds a run already" in job.err or "not empty" in job.err for job in jobs) == 2
+
+
+@pytest.mark.parametrize(
+    ("run_dir", "words"),
+    [
+        ("~nobody_of_that_name/x", "cannot be found"),
+        ("x" * 300, "too long"),
+        ("x/" * 3000, "too long"),
+        ("train.py", "File exists"),
+        ("train.py/x", "Not a directory"),
+    ],
+)
+def test_run_directories_that_cannot_be(start_job, run_dir, words):
+    job = start_job({}, run_dir=run_dir)
+    assert job.finish() == 78
+    assert words in job.err and "Traceback" not in job.err
+
+
+@pytest.mark.parametrize("make", [lambda path: path.touch(), lambda path: path.symlink_to("nowhere")])
+def test_runs_that_is_no_folder_is_named(start_job, tmp_path, make):
+    make(tmp_path / "runs")
+    job = start_job({})
+    assert job.finish() == 78
+    assert f"{tmp_path / 'runs'}: File exists" in job.err

@@ -1,6 +1,7 @@
 """Failures, limits and signals, with real processes and real kills."""
 
 import json
+import os
 import signal
 import time
 from pathlib import Path
@@ -66,6 +67,16 @@ def test_a_signal_ends_everything_soon(start_job, number, code):
     assert not job.members()
 
 
+@pytest.mark.parametrize("delay_s", [0.0, 0.1, 0.2, 0.4])
+def test_ctrl_c_before_the_script_shows_no_traceback(start_job, delay_s):
+    job = start_job({0: "never_ready", 1: "never_ready"})
+    job.wait_for(lambda: any("paceline.worker" in process.cmdline() for process in job.members()))
+    time.sleep(delay_s)
+    job.process.send_signal(signal.SIGINT)
+    assert job.finish() == 130
+    assert "Traceback" not in job.err
+
+
 def test_ctrl_c_ends_workers_that_ignore_it(start_job):
     job = start_job({0: "ignore", 1: "ignore"})
     job.wait_until_ready()
@@ -73,6 +84,68 @@ def test_ctrl_c_ends_workers_that_ignore_it(start_job):
     job.process.send_signal(signal.SIGINT)
     assert job.finish() == 130
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    # Longer than a deaf worker gets (1.5 s) and within the patience after Ctrl-C (7 s); beyond that, within --grace.
+    ("number", "code", "seconds"),
+    [(signal.SIGINT, 130, 4), (signal.SIGTERM, 143, 8)],
+)
+def test_handlers_of_the_script_have_their_time(start_job, number, code, seconds):
+    job = start_job({0: f"own_handler:{seconds}", 1: f"own_handler:{seconds}"})
+    job.wait_until_ready()
+    time.sleep(0.2)
+    job.process.send_signal(number)
+    assert job.finish() == code
+    assert job.out == "saved\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_exit_handlers_run_shows_nothing_of_ours(start_job, number):
+    job = start_job({0: "slow_exit", 1: "slow_exit"})
+    job.wait_until_ready()
+    time.sleep(0.3)
+    job.process.send_signal(number)
+    assert job.finish() == 128 + number
+    assert "Traceback" not in job.err
+
+
+def test_a_script_that_closes_everything_shows_no_thread_of_ours(start_job):
+    job = start_job({0: "close_all", 1: "close_all"}, all_output=True)
+    assert job.finish() == 0
+    assert "Traceback" not in job.err
+
+
+def test_an_error_without_a_text_is_told(start_job):
+    job = start_job({0: "wait", 1: "no_text"})
+    assert job.finish() == 1
+    assert "NoTextError: <exception str() failed>" in job.err
+    assert "crash.py" not in job.err
+    assert '"error"' in (job.run_directory / "attempts/0/worker-1/journal.jsonl").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_reader_that_does_not_read_holds_up_no_end(start_job, number):
+    reader, writer = os.pipe()
+    job = start_job({0: "print:300000", 1: "wait"}, popen={"stdout": writer, "stderr": writer})
+    os.close(writer)
+    job.wait_until_ready()
+    time.sleep(0.5)
+    began = time.monotonic()
+    job.process.send_signal(number)
+    assert job.process.wait(15) == 128 + number
+    assert time.monotonic() - began < 10
+    os.close(reader)
+
+
+def test_a_slow_reader_gets_the_end_of_the_output(start_job):
+    reader, writer = os.pipe()
+    job = start_job({0: "print:180000"}, popen={"stdout": writer})  # two full pipes and what we hold
+    os.close(writer)
+    time.sleep(8)  # more than the launcher waits for the workers' last words
+    with open(reader, "rb") as file:
+        assert file.read() == b"x" * 180000
+    assert job.finish() == 0
 
 
 def test_a_second_ctrl_c_kills_at_once(start_job):

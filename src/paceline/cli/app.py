@@ -64,9 +64,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _tell(text: str, *, debug: bool) -> None:
-    if debug:
-        click.echo(traceback.format_exc(), err=True, nl=False)
-    click.echo(f"paceline: {text}", err=True)
+    try:
+        if debug:
+            click.echo(traceback.format_exc(), err=True, nl=False)
+        click.echo(f"paceline: {text}", err=True)
+    except OSError:  # nobody can be told; the exit code still says what it was
+        pass
 
 
 def _internal(error: Exception) -> str:

@@ -15,7 +15,7 @@ import click
 from paceline import versions
 from paceline.cli.split import Split, split
 from paceline.cli.types import Devices, Duration, Variable
-from paceline.errors import UsageError
+from paceline.errors import ConfigurationRefused, UsageError
 from paceline.launch.options import COMMUNICATIONS, STRATEGIES, RunOptions
 
 _SPLIT = "paceline.split"
@@ -38,6 +38,7 @@ class RunCommand(click.Command):
             for name in param.opts
             if name.startswith("--")
         }
+        _check_folder()
         result = split(args, takes_value, _script_options)
         ctx.meta[_SPLIT] = result
         return super().parse_args(ctx, result.own)
@@ -120,13 +121,36 @@ def check_versions(options: RunOptions) -> None:
 
 def _check_script(target: str) -> None:
     path = Path(target)
-    if path.is_file() or (path / "__main__.py").is_file():
-        return
-    what = "the script is a folder without __main__.py" if path.is_dir() else "the script is not there"
-    names = [entry.name for entry in path.parent.glob("*.py")] if path.parent.is_dir() else []
+    try:
+        if path.is_file() or (path / "__main__.py").is_file():
+            return
+        what, names = _what_is_wrong(path), [entry.name for entry in path.parent.glob("*.py")]
+    except OSError as error:  # too long a name, a folder that may not be entered
+        raise UsageError(
+            f"the script cannot be read: {error.strerror}", got=target, expected="a Python file", fix=f"ls -l {target}"
+        ) from error
     close = difflib.get_close_matches(path.name, names, n=1)
     fix = f"did you mean {path.parent / close[0]}?" if close else ""
     raise UsageError(what, got=f"{target} (in {Path.cwd()})", expected="a Python file", fix=fix)
+
+
+def _what_is_wrong(path: Path) -> str:
+    if path.is_dir():
+        return "the script is a folder without __main__.py"
+    # Each worker reads the script for itself: a pipe has it once.
+    return "the script is no regular file" if path.exists() else "the script is not there"
+
+
+def _check_folder() -> None:
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise ConfigurationRefused(
+            "the current folder does not exist any more",
+            got=f"{os.environ.get('PWD', 'the current folder')}: {error.strerror}",
+            expected="a folder that the workers can be started in",
+            fix="cd into a folder that exists",
+        ) from error
 
 
 def _tell_owners(result: Split) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from paceline.launch import rundir
+from paceline.launch import rundir, streams
 from paceline.launch.attempt import Attempt
 from paceline.launch.facts import collect
 from paceline.launch.interrupts import Interrupts
@@ -41,6 +41,7 @@ def run(
     Raises:
         ConfigurationRefused: Before anything is started.
     """
+    streams.open_missing()
     environ = dict(os.environ if environ is None else environ)
     cwd = Path.cwd()
     check_script(options.target, module=options.module, cwd=cwd)
@@ -54,11 +55,12 @@ def run(
     rundir.write_json(
         directory.decisions, {"schema": 1, "decisions": [asdict(decision) for decision in plan.decisions]}
     )
-    screen = Screen(with_view=not options.quiet)
+    interrupts = Interrupts()
+    screen = Screen(with_view=not options.quiet, is_ending=lambda: interrupts.first is not None)
     report = Report(plan, directory.attempt(_ATTEMPT), screen, quiet=options.quiet)
     report.begin(directory.path)
     began = time.monotonic()
-    with Interrupts() as interrupts:
+    with interrupts:
         code = Attempt(
             plan=plan,
             directory=directory,

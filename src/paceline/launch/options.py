@@ -92,6 +92,8 @@ class RunOptions:
     def _check_words(self) -> None:
         if not self.target:
             _usage("there is nothing to run", "an empty name", "a script or -m MODULE", "paceline run train.py")
+        if self.run_dir is not None and not self.run_dir.strip():
+            _usage("the run directory has no name", f"--run-dir {self.run_dir!r}", "a folder", "--run-dir runs/first")
         if self.strategy not in STRATEGIES:
             _usage("a strategy is not known", f"--strategy {self.strategy}", " | ".join(STRATEGIES), "--strategy auto")
         if self.communication not in COMMUNICATIONS:

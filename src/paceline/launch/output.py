@@ -58,9 +58,12 @@ class OutputPump:
         self._thread.start()
 
     def finish(self) -> None:
-        """Reads what is left, not longer than a moment, and closes the files. The workers must have ended."""
+        """Reads what is left, not longer than a moment, and closes the files. The workers must have ended.
+
+        A slow reader of ours is waited for: the end of the output is often what matters.
+        """
         self._stop_at = time.monotonic() + _DRAIN_S
-        self._thread.join(_DRAIN_S + 5)
+        self._thread.join()
 
     def tail(self, rank: int, name: str = "stderr") -> list[str]:
         """Returns the last lines that a worker has printed."""
@@ -95,7 +98,13 @@ class OutputPump:
             self._selector.unregister(key.fd)
             os.close(key.fd)
             return
+        began = time.monotonic()
         _log(stream, data, self._screen)
+        self._show(stream, data)
+        if self._stop_at is not None:  # time in which nobody read us is no silence of the workers
+            self._stop_at += time.monotonic() - began
+
+    def _show(self, stream: _Stream, data: bytes) -> None:
         if stream.worker.rank == 0 and not self._prefixed:
             self._screen.write(stream.name, data)
         *lines, stream.pending = (stream.pending + data).split(b"\n")

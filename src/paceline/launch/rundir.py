@@ -58,13 +58,16 @@ def create(asked: str | None, script_stem: str, cwd: Path) -> RunDirectory:
         ConfigurationRefused: The folder holds something already, or cannot be made.
     """
     if asked is not None:
-        return _create_asked(cwd / Path(asked).expanduser())
+        return _create_asked(asked, cwd)
     stem = re.sub(r"[^\w.-]+", "_", script_stem).strip("._")[:60] or "script"
     name = f"{time.strftime('%Y-%m-%dT%H-%M-%S')}-{stem}"
+    try:
+        (cwd / "runs").mkdir(exist_ok=True)
+    except OSError as error:  # also where a file has that name
+        raise _cannot_create(cwd / "runs", error) from error
     for number in range(1, 1000):
         path = cwd / "runs" / (name if number == 1 else f"{name}-{number}")
         try:
-            path.parent.mkdir(exist_ok=True)
             path.mkdir(mode=0o700)
         except FileExistsError:
             continue
@@ -74,15 +77,12 @@ def create(asked: str | None, script_stem: str, cwd: Path) -> RunDirectory:
     raise ConfigurationRefused("No free name for the run directory.", got=f"{name}-2 ... -999 exist")
 
 
-def _create_asked(path: Path) -> RunDirectory:
-    if (path / "plan.json").exists():
-        raise ConfigurationRefused(
-            "The run directory holds a run already.",
-            got=f"--run-dir {path}",
-            expected="a folder that does not exist, or is empty",
-            fix=f"choose another name, or: rm -r {path}",
-        )
+def _create_asked(asked: str, cwd: Path) -> RunDirectory:
+    path = cwd / asked
     try:
+        path = cwd / Path(asked).expanduser()
+        if (path / "plan.json").exists():
+            raise _used(path)
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(path.iterdir()):
             raise ConfigurationRefused(
@@ -91,9 +91,31 @@ def _create_asked(path: Path) -> RunDirectory:
                 expected="a folder that does not exist, or is empty",
             )
         path.chmod(0o700)
+        _claim(path)
+    except RuntimeError as error:  # ~name of nobody
+        raise ConfigurationRefused(
+            "The run directory cannot be found.", got=f"--run-dir {asked}: {error}", expected="a folder"
+        ) from error
     except OSError as error:
         raise _cannot_create(path, error) from error
     return RunDirectory(path)
+
+
+def _claim(path: Path) -> None:
+    """Makes the folder ours: of two jobs that found it empty at the same moment, one goes on."""
+    try:
+        (path / "attempts").mkdir()
+    except FileExistsError as error:
+        raise _used(path) from error
+
+
+def _used(path: Path) -> ConfigurationRefused:
+    return ConfigurationRefused(
+        "The run directory holds a run already.",
+        got=f"--run-dir {path}",
+        expected="a folder that does not exist, or is empty",
+        fix=f"choose another name, or: rm -r {path}",
+    )
 
 
 def _cannot_create(path: Path, error: OSError) -> ConfigurationRefused:

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import threading
+import time
+from collections.abc import Callable
 
 from rich.cells import cell_len
 
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]|[\x00-\x07\x0b-\x0c\x0e-\x1f\x7f]")
+
+# Between two looks at whether a reader that does not read is still worth waiting for.
+_LOOK_MS = 100
+# A reader that takes nothing for this long while the job is being ended is given up.
+_STUCK_S = 1.0
 
 
 class Screen:
@@ -22,12 +30,22 @@ class Screen:
         stdout_fd: Where the chief's stdout goes.
         stderr_fd: Where the chief's stderr and our own words go; the view too, if it is a terminal.
         with_view: Whether a live view is shown.
+        is_ending: Whether a person wants the job to end. Until then a reader that stops reading (a pager, Ctrl-S) makes
+            the output wait, as in any pipe; from then on it holds up nothing.
     """
 
-    def __init__(self, stdout_fd: int = 1, stderr_fd: int = 2, *, with_view: bool = False) -> None:
+    def __init__(
+        self,
+        stdout_fd: int = 1,
+        stderr_fd: int = 2,
+        *,
+        with_view: bool = False,
+        is_ending: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._fds = {"stdout": stdout_fd, "stderr": stderr_fd}
         self._terminals = {name: os.isatty(fd) for name, fd in self._fds.items()}
         self.with_view = with_view and self._terminals["stderr"]
+        self._is_ending = is_ending
         self._lock = threading.Lock()
         self._column = 0  # where the cursor stands in the chief's line
         self._view: tuple[str, ...] = ()
@@ -118,6 +136,29 @@ class Screen:
         view = memoryview(data)
         try:
             while view:
-                view = view[os.write(self._fds[name], view) :]
+                if not self._waits_until_writable(self._fds[name]):
+                    self._gone.add(name)
+                    return
+                # A pipe that can be written to takes this much without blocking.
+                view = view[self._write_some(self._fds[name], view[: select.PIPE_BUF]) :]
         except OSError:  # whoever read it is gone (| head); the training goes on, its logs are kept
             self._gone.add(name)
+
+    def _waits_until_writable(self, descriptor: int) -> bool:
+        """Returns whether it can be written to now; ``False``: nobody reads and a person wants the end."""
+        poll = select.poll()
+        poll.register(descriptor, select.POLLOUT)
+        stuck_since: float | None = None
+        while not poll.poll(_LOOK_MS):
+            if self._is_ending():
+                stuck_since = time.monotonic() if stuck_since is None else stuck_since
+                if time.monotonic() - stuck_since > _STUCK_S:
+                    return False
+        return True
+
+    @staticmethod
+    def _write_some(descriptor: int, data: memoryview) -> int:
+        try:
+            return os.write(descriptor, data)
+        except BlockingIOError:  # somebody made it non-blocking, and another writer was faster
+            return 0

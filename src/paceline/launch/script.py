@@ -27,10 +27,10 @@ def check_script(target: str, *, module: bool, cwd: Path) -> None:
         _check_module(target, cwd)
         return
     path = cwd / target
-    if path.is_dir():
+    if path.is_dir() and not (path / "__main__.py").is_file():
         scripts = sorted(child.name for child in path.glob("*.py"))
         raise ConfigurationRefused(
-            "The script is a folder.",
+            "The script is a folder without __main__.py.",
             got=target,
             expected="a Python file" + (f", such as {', '.join(scripts[:5])} in it" if scripts else ""),
         )

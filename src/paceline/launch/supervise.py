@@ -117,7 +117,8 @@ class Supervisor:
     def _end_by_signal(self, number: signal.Signals) -> int:
         self._screen.show(())
         self._report.ending(number)
-        self._end_all(number, _INTERRUPT_S)
+        # SIGTERM comes from a scheduler: --grace tells what there is time for. A person at a terminal is in a hurry.
+        self._end_all(number, self._plan.grace_s if number == signal.SIGTERM else _INTERRUPT_S)
         return 128 + number
 
     def _end_by_failure(self) -> int:
@@ -148,7 +149,7 @@ class Supervisor:
         """Ends every worker: ``number`` at first; SIGKILL after ``patience_s``, or when a person insists."""
         began, insisted = time.monotonic(), self._interrupts.count
         for worker in self._workers:
-            worker.send(number)
+            worker.send(self._signal_for(worker, number))
         while len(self._codes()) < len(self._workers):
             if self._interrupts.count > insisted and number != self._interrupts.first:
                 # Ctrl-C while the job is being ended after a failure: hurry, but politely once.
@@ -161,6 +162,11 @@ class Supervisor:
             worker.kill_group()
         for worker in self._workers:
             worker.wait(2.0)
+
+    def _signal_for(self, worker: WorkerProcess, number: signal.Signals) -> signal.Signals:
+        """Returns what ends a worker: before its script has begun, KeyboardInterrupt would show frames of imports only."""
+        has_begun = self._readers[worker.rank].read().phase not in (Phase.START, Phase.CONNECT)
+        return signal.SIGTERM if number == signal.SIGINT and not has_begun else number
 
     def _failure(self, rank: int, code: int) -> verdict.Failure:
         worker = self._workers[rank]

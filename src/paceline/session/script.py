@@ -40,12 +40,22 @@ def _run(script: dict[str, Any]) -> None:
         return
     path = script["target"]
     sys.argv = [path, *arguments]
+    if os.path.isdir(path):  # as `python folder` does
+        path = os.path.join(path, "__main__.py")
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=path, __builtins__=builtins, __spec__=None, __cached__=None)
     # Processes that the script starts (multiprocessing) find their classes in this module.
     sys.modules["__main__"] = main
-    exec(compile(_source(path), path, "exec"), main.__dict__)  # noqa: S102  running the script is the task
+    exec(_compiled(path), main.__dict__)  # noqa: S102  running the script is the task
+
+
+def _compiled(path: str) -> types.CodeType:
+    source = _source(path)
+    before, null, _ = source.partition(b"\0")
+    if null:  # compile() names no file then, and raises ValueError before Python 3.12
+        raise SyntaxError("source code cannot contain null bytes", (path, before.count(b"\n") + 1, None, None))
+    return compile(source, path, "exec")
 
 
 def _source(path: str) -> bytes:

@@ -95,6 +95,7 @@ def _leave(code: int) -> NoReturn:
     files are closed, the answer is known, so the process ends here. A script that failed does not wait for its
     threads: its peers are waiting for the news.
     """
+    signals.begin_leaving()
     if code == 0:
         threading._shutdown()  # type: ignore[attr-defined]  # waits for the script's threads
     atexit._run_exitfuncs()

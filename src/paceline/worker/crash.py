@@ -14,7 +14,9 @@ from paceline.errors import PacelineError
 from paceline.journal.writer import JournalWriter
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
-_OUR_FRAMES = (_PACKAGE + os.sep, "<frozen runpy>", "<frozen importlib", os.sep + "runpy.py")
+_OUR_FRAMES = (_PACKAGE + os.sep, "<frozen runpy>", "<frozen importlib")
+_SIGNALS = str(Path(__file__).with_name("signals.py").resolve())
+_RUNPY = os.sep + "runpy.py"  # not frozen before Python 3.11
 
 
 def record_stacks(directory: Path) -> None:
@@ -38,22 +40,47 @@ def report(error: BaseException, journal: JournalWriter) -> int:
     """
     text = format_error(error)
     print(text, file=sys.stderr, end="", flush=True)
-    journal.event("error", type=type(error).__qualname__, text=str(error), traceback=text)
+    journal.event("error", type=type(error).__qualname__, text=_text_of(error), traceback=text)
     return error.exit_code if isinstance(error, PacelineError) else 1
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  an error of the script's own class; ``traceback`` says the same of it
+        return "<exception str() failed>"
 
 
 def format_error(error: BaseException) -> str:
     """Returns what is printed for ``error``: as ``python`` does, without the frames of paceline above the script's."""
     if isinstance(error, PacelineError):
         return f"paceline: {error}\n"
-    trimmed = error.with_traceback(_script_part(error.__traceback__))
+    trimmed = error.with_traceback(_script_part(error))
     return "".join(traceback.format_exception(trimmed))
 
 
-def _script_part(frames: TracebackType | None) -> TracebackType | None:
+def _script_part(error: BaseException) -> TracebackType | None:
+    """Returns the frames of the script; of an error of paceline itself, all."""
+    frame, last = error.__traceback__, ""
+    while frame is not None and (name := frame.tb_frame.f_code.co_filename).startswith(_OUR_FRAMES):
+        frame, last = frame.tb_next, name
+    while frame is not None and (name := frame.tb_frame.f_code.co_filename).endswith(_RUNPY):
+        frame, last = frame.tb_next, name
+    if frame is not None:
+        return _without_handler(frame)
+    # No line of the script has run: it is no Python, or runpy did not find the module.
+    never_began = not last.startswith(_PACKAGE) or (
+        isinstance(error, SyntaxError) and not str(error.filename).startswith(_PACKAGE)
+    )
+    return None if never_began else error.__traceback__
+
+
+def _without_handler(frames: TracebackType) -> TracebackType:
+    """Takes off the frame of our signal handler: Ctrl-C shows the line of the script that it came at."""
     frame = frames
-    while frame is not None and frame.tb_frame.f_code.co_filename.startswith(_OUR_FRAMES[:3]):
+    while frame.tb_next is not None:
+        if frame.tb_next.tb_frame.f_code.co_filename == _SIGNALS:
+            frame.tb_next = None
+            break
         frame = frame.tb_next
-    while frame is not None and frame.tb_frame.f_code.co_filename.endswith(_OUR_FRAMES[3]):
-        frame = frame.tb_next
-    return frame or frames  # an error of paceline itself keeps all of its frames
+    return frames

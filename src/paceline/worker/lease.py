@@ -40,8 +40,11 @@ def _ask_for_parent_death_signal(launcher_pid: int) -> None:
 
 
 def _watch(descriptor: int) -> None:
-    while os.read(descriptor, 1):
-        pass
+    try:
+        while os.read(descriptor, 1):
+            pass
+    except OSError:  # the script has closed whatever is open; the launcher's guard still looks after it
+        return
     own_session = os.getpgrp() == os.getpid()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(ORPHAN_GRACE_S)

@@ -47,6 +47,7 @@ class SignalWatch:
         self._on_signal = on_signal
         self._grace_s = grace_s
         self._heard = False
+        self._is_leaving = False
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
         self._thread = threading.Thread(target=self._watch, name="paceline-signals", daemon=True)
@@ -67,20 +68,33 @@ class SignalWatch:
         signal.signal(signal.SIGINT, self._hear)
         return True
 
-    def _hear(self, number: int, frame: FrameType | None) -> NoReturn:
+    def begin_leaving(self) -> None:
+        """Says that the script is over: from now on an exception would reach nobody, and only be printed."""
+        self._is_leaving = True
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
         self._heard = True
+        if self._is_leaving:
+            return  # the thread ends the process
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         raise SystemExit(128 + number)
 
     def _watch(self) -> None:
-        while True:
-            for number in self._reader.recv(64):
+        while numbers := self._receive():
+            for number in numbers:
                 if number in _PATIENCE_S:
                     self._end(signal.Signals(number))
 
+    def _receive(self) -> bytes:
+        try:
+            return self._reader.recv(64)
+        except OSError:  # a script that makes itself a daemon closes whatever is open
+            return b""
+
     def _patience_s(self, number: signal.Signals) -> float:
-        if self._is_saving():
+        # A handler of the script's own (save, then end) has what --grace promises; whether it has run is not known.
+        if self._is_saving() or signal.getsignal(number) != self._hear:
             return self._grace_s
         return min(self._grace_s, _PATIENCE_S[number] if self._heard else _DEAF_S)
 
@@ -112,6 +126,12 @@ def restore_signals() -> bool:
         Whether it was done: not outside a worker, and not in another thread.
     """
     return _watch is not None and _watch.restore()
+
+
+def begin_leaving() -> None:
+    """Says that the script is over, and what is left of it are threads and exit handlers."""
+    if _watch is not None:
+        _watch.begin_leaving()
 
 
 def flush() -> None:
