@@ -206,7 +206,8 @@ def test_standard_streams_that_are_closed_are_no_others(start_job, closed, worke
 
 
 @pytest.mark.parametrize(
-    "content", [b"\xef\xbb\xbfprint('\xc3\xa4')\n", b"# -*- coding: cp1252 -*-\nprint('\xe4')\n", b"print('\xc3\xa4')\r\n"]
+    "content",
+    [b"\xef\xbb\xbfprint('\xc3\xa4')\n", b"# -*- coding: cp1252 -*-\nprint('\xe4')\n", b"print('\xc3\xa4')\r\n"],
 )
 def test_scripts_in_the_encodings_of_python(start_job, tmp_path, content):
     (tmp_path / "good.py").write_bytes(content)

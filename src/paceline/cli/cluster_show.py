@@ -32,6 +32,6 @@ def lines(detected: Detected) -> list[str]:
         rows.append(("-" if rank is None else str(rank), str(member.task), address, ", ".join(marks)))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    devices = "not said" if spec.devices is None else ", ".join(spec.devices) or "none"
+    devices = "decided by paceline run" if spec.devices is None else ", ".join(spec.devices) or "none"
     facts = [f"devices: {devices}", *(f"{fact} from: {source}" for fact, source in spec.sources.items())]
     return [f"environment: {detected.environment}", "", *table, "", *facts]

@@ -155,9 +155,27 @@ def _check_folder() -> None:
 
 def _tell_owners(result: Split) -> None:
     """Says which options after the script went to whom; nothing is decided in silence."""
-    if result.taken:
+    if result.taken and result.script_args:
+        # Only where both programs got something can it matter who got what.
         words = ", ".join(result.taken)
         click.echo(f"paceline: took {words} from behind the script (after -- they are the script's)", err=True)
+    for word, ours in _look_alikes(result):
+        click.echo(f"paceline: {word} goes to the script; did you mean {ours}?", err=True)
     if result.left:
         words = ", ".join(result.left)
         click.echo(f"paceline: left {words} to {result.target}, which has it too (ours stands before it)", err=True)
+
+
+def _look_alikes(result: Split) -> list[tuple[str, str]]:
+    """Returns arguments for the script that look like options of ours written wrong, each with that option."""
+    ours = [name for param in command.params for name in param.opts if name.startswith("--")]
+    theirs = _script_options(result.target, result.module) if result.target else frozenset()
+    found = []
+    for word in result.script_args:
+        name = word.split("=", 1)[0]
+        if not name.startswith("--") or name in theirs or name in ours:
+            continue
+        close = difflib.get_close_matches(name, ours, n=1, cutoff=0.8)
+        if close:
+            found.append((name, close[0]))
+    return found

@@ -40,9 +40,10 @@ class Report:
             return
         plan = self._plan
         number = "1 worker" if plan.num_workers == 1 else f"{plan.num_workers} workers"
-        parts = [f"{number} on {plan.host}", f"strategy {plan.strategy}"]
+        replicas = plan.num_workers * plan.replicas_per_worker
+        parts = [f"{number} on {plan.host}", f"{replicas} replica{'s' if replicas > 1 else ''}"]
         if plan.num_workers > 1:
-            parts.append(f"transport {plan.transport}")
+            parts.append(f"tensors over {plan.transport}")
         self._screen.say(f"paceline: {', '.join(parts)}; files in {run_directory}")
         for decision in plan.decisions:
             if decision.is_fallback:

@@ -43,6 +43,8 @@ def _reducing(apply: Any) -> Any:
         if gradients_are_reduced():
             return apply(self, grads, trainable_variables)
         step = current_step()
+        if step is not None and not self.built and trainable_variables is not None:
+            step.once_for_all_replicas(lambda: self.build(list(trainable_variables)))
         if step is None:
             guard.check_apply(self)
             return apply(self, grads, trainable_variables)

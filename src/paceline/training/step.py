@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from paceline.collectives.fused import sum_slices
+from paceline.collectives.fused import sum_dense, sum_slices
 from paceline.training import current, guard, progress
 
 
@@ -145,7 +145,7 @@ class ReplicaStep:
         # A collective of TensorFlow's is bound to one shape (2.19 to 2.21), and slices have as many rows as they happen
         # to have: in one process they are put one after the other without any.
         dense = [v for v in values if not isinstance(v, tf.IndexedSlices)]
-        sums = iter(self.context.all_reduce(tf.distribute.ReduceOp.SUM, dense) if dense else ())
+        sums = iter(sum_dense(dense, lambda buffer: self.context.all_reduce(tf.distribute.ReduceOp.SUM, buffer)))
         return [sum_slices(v, self._gather_rows) if isinstance(v, tf.IndexedSlices) else next(sums) for v in values]
 
     def _gather_rows(self, tensor: Any) -> Any:
@@ -153,6 +153,18 @@ class ReplicaStep:
             return tf.concat(strategy.experimental_local_results(rows), axis=0)
 
         return self.context.merge_call(concatenated, args=(tensor,))
+
+    def once_for_all_replicas(self, create: Callable[[], Any]) -> None:
+        """Creates variables: for all replicas of a process at once. Collective: between those."""
+        if hasattr(self.context.strategy, "transport"):
+            create()
+            return
+
+        def in_cross_replica_context(strategy: Any) -> None:
+            del strategy
+            create()
+
+        self.context.merge_call(in_cross_replica_context)
 
     def weighted(self, gradient: Any) -> Any:
         """Returns this replica's part of a gradient: weighted by rows in `fit`, as it is in an own loop.

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+import keras
 import tensorflow as tf
 from keras.src.backend.tensorflow import trainer as keras_trainer
 
@@ -99,6 +100,12 @@ def _symbolic_build(strategy: Any) -> Callable[..., None]:
             )
         else:
             data_batch = tf.nest.map_structure(lambda x: None if x is None else tf.convert_to_tensor(x), data_batch)
+        if (
+            type(self).call is keras.Model.call
+            and type(self).train_step is not keras_trainer.TensorFlowTrainer.train_step
+        ):
+            # Nothing to build from: the model is its parts, and its own steps say what becomes of a batch.
+            return
         with strategy.scope():
             self._symbolic_build(data_batch=data_batch)
 

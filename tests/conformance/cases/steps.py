@@ -5,7 +5,7 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
-from cases.table import FEATURES, Outcome, case, in_mirrored, mlp, regression, sgd, train, with_values
+from cases.table import FEATURES, Outcome, case, mlp, regression, sgd, train, with_values
 
 layers = keras.layers
 
@@ -154,7 +154,6 @@ def dataset_of_rows():
 @case(
     "custom train_step with two optimizers",
     on=("ring",),
-    known=in_mirrored("a model without call() has to be built before fit"),
 )
 def gan():
     # Without noise of its own, so that it can be compared with one device.
@@ -164,7 +163,6 @@ def gan():
 @case(
     "custom train_step with two optimizers",
     like_one_device=False,
-    known=in_mirrored("a model without call() has to be built before fit"),
 )
 def gan_with_noise():
     return _train_gan(noise=True)
