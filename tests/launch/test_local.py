@@ -3,16 +3,20 @@
 import json
 import os
 import pty
+import resource
 import select
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from paceline.errors import ConfigurationRefused
 from paceline.launch.local import run
 from paceline.launch.options import RunOptions
+
+HERE = Path(__file__).parent
 
 
 def test_chief_is_shown_and_all_are_kept(start_job):
@@ -254,3 +258,49 @@ def test_runs_that_is_no_folder_is_named(start_job, tmp_path, make):
     job = start_job({})
     assert job.finish() == 78
     assert f"{tmp_path / 'runs'}: File exists" in job.err
+
+
+def limit(kind, value):
+    """Returns what a process does before it starts, so that it has too little of something."""
+    return lambda: resource.setrlimit(kind, (value, value))
+
+
+@pytest.mark.parametrize("communication", ["ring", "mpi"])
+@pytest.mark.parametrize("descriptors", [14, 18, 24])
+def test_too_few_descriptors_are_refused_with_the_line_to_paste(start_job, communication, descriptors):
+    job = start_job(
+        {},
+        workers=8,
+        communication=communication,
+        popen={"preexec_fn": limit(resource.RLIMIT_NOFILE, descriptors)},
+    )
+    assert job.finish() == 78
+    assert "Too many open files" in job.err and "ulimit -n" in job.err
+    assert "Traceback" not in job.err
+
+
+@pytest.mark.parametrize("file_bytes", [0, 600])
+def test_a_run_directory_that_cannot_be_written_is_refused(start_job, file_bytes):
+    # As on a full disk: the first bytes are taken, then writing is an error.
+    job = start_job({}, popen={"preexec_fn": limit(resource.RLIMIT_FSIZE, file_bytes)})
+    assert job.finish() == 78
+    assert "run directory cannot be written" in job.err and "Traceback" not in job.err
+    assert not list(job.run_directory.rglob("*.tmp"))
+
+
+def test_variables_for_workers_are_there_when_python_starts(start_job, tmp_path):
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/only_here.py").write_text("print('found')")
+    (tmp_path / "train.py").write_text("import only_here")
+    path = os.pathsep.join([str(tmp_path / "more"), str(HERE.parents[1] / "src"), str(HERE)])
+    job = start_job({0: "script:train.py"}, workers=1, env=[("PYTHONPATH", path)])
+    assert job.finish() == 0
+    assert job.out == "found\n"
+
+
+def test_names_that_are_no_utf_8_arrive(start_job, tmp_path):
+    name = os.fsdecode(b"na\xffme.py")
+    (tmp_path / name).write_text("import sys, os; print(ascii(sys.argv), ascii(os.environ['X']))")
+    job = start_job({0: f"script:{name}"}, workers=1, target=name, env=[("X", os.fsdecode(b"\xfe"))])
+    assert job.finish() == 0
+    assert job.out == "['na\\udcffme.py', 'a'] '\\udcfe'\n"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from paceline.errors import ConfigurationRefused
+from paceline.errors import ConfigurationRefused, UsageError
 from paceline.launch.facts import MachineFacts
 from paceline.launch.options import RunOptions
 from paceline.launch.plan import make_plan
@@ -71,6 +71,19 @@ def test_cores_are_divided(workers, facts, cpus, intra_op):
     assert made.is_crowded == (workers == 8)
 
 
+@pytest.mark.parametrize("workers", [35, 1000, 10**23])
+def test_more_workers_than_the_memory_holds_are_refused(workers):
+    with pytest.raises(ConfigurationRefused, match=r"no room(.|\n)*at most 34 workers(.|\n)*--workers 4"):
+        plan({"memory_bytes": 8 * 2**30}, workers=workers)
+    assert plan({"memory_bytes": 8 * 2**30}, workers=34).num_workers == 34
+    assert plan({"memory_bytes": 1}, workers=1).num_workers == 1
+
+
+def test_a_number_of_workers_that_no_machine_holds_is_refused():
+    with pytest.raises(ConfigurationRefused, match="no room"):
+        plan(workers=10**23)
+
+
 def test_devices_are_divided():
     gpus = {"gpus": ("0", "1", "2", "3")}
     assert plan(gpus).devices == (("0",), ("1",), ("2",), ("3",))
@@ -93,7 +106,7 @@ def test_devices_are_divided():
     ],
 )
 def test_nonsense_is_refused(options):
-    with pytest.raises(ConfigurationRefused):
+    with pytest.raises((ConfigurationRefused, UsageError)):
         plan(MPI, **options)
 
 

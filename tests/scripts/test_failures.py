@@ -50,6 +50,11 @@ def test_a_late_end_is_no_failure(start):
     assert result.same("ended")
 
 
+def test_a_run_directory_that_is_removed_holds_nothing_up(start):
+    result = start("fails.py", "run directory", workers=2, limit_s=_END_S).ok()
+    assert result.same("ended")
+
+
 @pytest.mark.parametrize(("how", "code", "workers"), [("code", 5, 2), ("text", 1, 1), ("interrupt", 130, 1)])
 def test_exit_codes_are_the_scripts(start, how, code, workers):
     result = failed(start, how, workers=workers)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -29,11 +30,11 @@ def start_worker(tmp_path):
     (tmp_path / "stand_in.py").write_text(SESSION)
     started = []
 
-    def start(*, argv=(), more_args=(), **popen):
+    def start(*, argv=(), more_args=(), workers=1, **popen):
         job = {
             "schema": 1,
             "script": {"kind": "path", "target": "x.py", "argv": list(argv), "cwd": str(tmp_path)},
-            "num_workers": 1,
+            "num_workers": workers,
             "cluster": {},
             "run_dir": str(tmp_path),
             "attempt": 0,
@@ -83,6 +84,16 @@ def test_without_a_job_it_is_refused(start_worker):
     _, err = process.communicate(timeout=10)
     assert process.returncode == 78
     assert "does not know which job" in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize(("workers", "code"), [(1, 3), (2, 78)])
+def test_a_full_disk_ends_only_workers_that_others_read(start_worker, workers, code):
+    """A page that nobody can read would let the others wait for ever."""
+    process = start_worker(workers=workers, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == code, err
+    assert ("run directory cannot be written" in err) == (workers == 2)
+    assert "Traceback" not in err
 
 
 def test_it_ends_when_the_launchers_pipe_does(start_worker, tmp_path):

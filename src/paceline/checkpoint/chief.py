@@ -7,6 +7,7 @@ the others look at what the chief has done.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import threading
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from paceline.errors import ConfigurationRefused
 from paceline.journal.status import Phase, StatusReader, StatusWriter
 
 T = TypeVar("T")
@@ -43,8 +45,11 @@ class ChiefWrites:
         self.rank = rank
         self.size = size
         self._status = status
-        self._record = attempt_dir / "worker-0" / "saves.jsonl"
         self._chief = StatusReader(attempt_dir / "worker-0" / "status")
+        if size > 1:
+            # Opened before the script runs, both: it may remove the run directory.
+            self._record = _open_record(attempt_dir / "worker-0" / "saves.jsonl")
+            self._chief.read()
         self._asked: Counter[str] = Counter()
         self._inside = threading.local()
 
@@ -70,8 +75,14 @@ class ChiefWrites:
 
     def _write(self, name: str, do: Callable[[], T]) -> T:
         result = self._guarded(do)
-        with self._record.open("a", encoding="utf-8") as record:
-            record.write(json.dumps({"path": name, "result": result if isinstance(result, str) else None}) + "\n")
+        line = json.dumps({"path": name, "result": result if isinstance(result, str) else None}).encode() + b"\n"
+        try:
+            complete = self._record.write(line) == len(line)
+            reason = "no space left on the device"
+        except OSError as error:
+            complete, reason = False, str(error.strerror)
+        if not complete:
+            raise _cannot_tell(f"{self._record.name}: {reason}, after saving {name}")
         self._status.add_save()
         return result
 
@@ -103,12 +114,25 @@ class ChiefWrites:
             time.sleep(_POLL_S)
 
     def _written(self, name: str) -> list[dict[str, Any]]:
-        try:
-            lines = self._record.read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
-            return []
+        lines = os.pread(self._record.fileno(), os.fstat(self._record.fileno()).st_size, 0).splitlines()
         records = [json.loads(line) for line in lines]
         return [record for record in records if record["path"] == name]
+
+
+def _open_record(path: Path) -> io.FileIO:
+    try:
+        return path.open("a+b", buffering=0)
+    except OSError as error:
+        raise _cannot_tell(f"{path}: {error.strerror}") from error
+
+
+def _cannot_tell(got: str) -> ConfigurationRefused:
+    return ConfigurationRefused(
+        "The chief cannot tell the other workers what it has saved: the run directory cannot be written.",
+        got=got,
+        expected="some space on the disk of the run directory",
+        fix="paceline run --run-dir /a/disk/with/space ...",
+    )
 
 
 def _name_of(path: str | os.PathLike[str]) -> str:

@@ -79,9 +79,11 @@ class StatusWriter:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.is_shared = True  # whether others can see it
         try:
             self._map = _create(os.fspath(path))
         except OSError as error:
+            self.is_shared = False
             warnings.warn(f"no live status of this worker: {path}: {error.strerror}", stacklevel=2)
             self._map = mmap.mmap(-1, PAGE_BYTES)
             self._map[: _LAYOUT.size] = _empty_page()[: _LAYOUT.size]

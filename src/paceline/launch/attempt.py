@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from paceline.errors import ConfigurationRefused
 from paceline.launch import process, rundir
 from paceline.launch.family import Family
 from paceline.launch.guard import Guard
@@ -21,6 +23,11 @@ from paceline.launch.supervise import Supervisor
 
 # Left over from an outer mpiexec or srun, these would tell a worker that it belongs to another MPI job.
 _OUTER_MPI = ("PMI_", "PMIX_", "HYDI_", "OMPI_")
+_FIXES = {
+    errno.EMFILE: "ulimit -n 4096, or fewer workers",
+    errno.EAGAIN: "ulimit -u unlimited, or fewer workers",
+    errno.ENOSPC: "paceline run --run-dir /a/disk/with/space ...",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,33 +57,54 @@ class Attempt:
         return str(self.directory.job(self.number))
 
     def run(self) -> int:
-        """Returns the exit code of the attempt; call in the main thread."""
-        plan = self.plan
+        """Returns the exit code of the attempt; call in the main thread.
+
+        Raises:
+            ConfigurationRefused: The system has too little of something to start the workers.
+        """
         with contextlib.ExitStack() as stack:
-            ports = HeldPorts(plan.num_workers if plan.num_workers > 1 else 0)
-            stack.callback(ports.release)
-            self._write_job(ports.addresses)
-            lease_fd, lease_writer = os.pipe()
-            stack.callback(os.close, lease_writer)
-            stack.callback(os.close, lease_fd)
-            guard = Guard(lease_fd, self.job_path)
-            stack.callback(guard.close)
-            stack.callback(Family().end)  # after the guard was started: it is not of the family
-            pmi = None
-            if plan.transport == "mpi":
-                pmi = PmiServer(plan.num_workers, is_crowded=plan.is_crowded)
-                stack.callback(pmi.close)
-                pmi.start()
-            workers: list[process.WorkerProcess] = []
-            stack.callback(_kill, workers)
-            stack.callback(self.screen.show, ())
-            ports.release()
-            self._start(workers, lease_fd, pmi)
-            pump = OutputPump(workers, self.screen, all_output=self.all_output)
-            pump.start()
-            code = Supervisor(plan, workers, pump, self.screen, self.interrupts, self.report).watch()
+            try:
+                workers, pump = self._begin(stack)
+            except OSError as error:
+                raise self._cannot_start(error) from error
+            code = Supervisor(self.plan, workers, pump, self.screen, self.interrupts, self.report).watch()
             pump.finish()
             return code
+
+    def _begin(self, stack: contextlib.ExitStack) -> tuple[list[process.WorkerProcess], OutputPump]:
+        """Starts everything; ``stack`` ends it, also when only a part could be started."""
+        plan = self.plan
+        ports = HeldPorts(plan.num_workers if plan.num_workers > 1 else 0)
+        stack.callback(ports.release)
+        self._write_job(ports.addresses)
+        lease_fd, lease_writer = os.pipe()
+        stack.callback(os.close, lease_writer)
+        stack.callback(os.close, lease_fd)
+        guard = Guard(lease_fd, self.job_path)
+        stack.callback(guard.close)
+        stack.callback(Family().end)  # after the guard was started: it is not of the family
+        pmi = None
+        if plan.transport == "mpi":
+            pmi = PmiServer(plan.num_workers, is_crowded=plan.is_crowded)
+            stack.callback(pmi.close)
+            pmi.start()
+        workers: list[process.WorkerProcess] = []
+        stack.callback(_kill, workers)
+        stack.callback(self.screen.show, ())
+        ports.release()
+        self._start(workers, lease_fd, pmi)
+        pump = OutputPump(workers, self.screen, all_output=self.all_output)
+        pump.start()
+        return workers, pump
+
+    def _cannot_start(self, error: OSError) -> ConfigurationRefused:
+        number = self.plan.num_workers
+        return ConfigurationRefused(
+            "The workers cannot be started: the system has not enough for them.",
+            got=f"--workers {number}: {error.strerror or error}",
+            expected="descriptors (ulimit -n), processes (ulimit -u), memory and disk for all of them",
+            fix=_FIXES.get(error.errno or 0, "fewer workers"),
+        )
 
     def _write_job(self, addresses: tuple[str, ...]) -> None:
         job = self.plan.job(str(self.directory.path), self.number, addresses)
@@ -97,6 +125,8 @@ class Attempt:
         worker_directory = self.directory.worker(self.number, rank)
         worker_directory.mkdir(parents=True, exist_ok=True)
         variables = {key: value for key, value in self.environ.items() if not key.startswith(_OUTER_MPI)}
+        # Some variables are read once, when the interpreter and the loader start (PYTHONPATH, LD_LIBRARY_PATH).
+        variables.update(self.plan.env)
         variables.setdefault("PYTHONHASHSEED", str(self.plan.seed % 2**32))
         variables["PACELINE_JOB"] = self.job_path
         variables["PACELINE_RANK"] = str(rank)

@@ -27,6 +27,7 @@ class MachineFacts:
         gpus: Ids for ``CUDA_VISIBLE_DEVICES`` of the GPUs that may be used.
         gpus_source: Where ``gpus`` was learned.
         tensorflow_uses_gpus: ``False`` where only the CPU build of TensorFlow is installed.
+        memory_bytes: Memory that this machine has, or the control group grants; ``None``: not known.
         mpi4py: Version, or ``None``.
         mpich: Version of the MPI library from PyPI, or ``None``.
     """
@@ -37,6 +38,7 @@ class MachineFacts:
     gpus: tuple[str, ...] = ()
     gpus_source: str = ""
     tensorflow_uses_gpus: bool = True
+    memory_bytes: int | None = None
     mpi4py: str | None = None
     mpich: str | None = None
 
@@ -56,6 +58,7 @@ def collect(environ: Mapping[str, str]) -> MachineFacts:
         gpus=gpus,
         gpus_source=source,
         tensorflow_uses_gpus=_version("tensorflow") is not None or _version("tensorflow-cpu") is None,
+        memory_bytes=_memory_bytes(),
         mpi4py=_version("mpi4py") if importlib.util.find_spec("mpi4py") else None,
         mpich=_version("mpich"),
     )
@@ -108,3 +111,19 @@ def _cpu_quota(root: Path = Path("/sys/fs/cgroup")) -> int | None:
     except (ValueError, ZeroDivisionError):  # "max"
         return None
     return cores if cores > 0 else None
+
+
+def _memory_bytes(root: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Returns the smaller of the machine's memory with swap and what the control group grants (containers)."""
+    known = []
+    try:
+        lines = (line.split() for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
+        known.append(sum(int(words[1]) * 1024 for words in lines if words[0] in ("MemTotal:", "SwapTotal:")))
+    except (OSError, ValueError, IndexError):
+        pass
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            known.append(int((root / name).read_text(encoding="ascii")))
+        except (OSError, ValueError):  # not this version of control groups, or "max"
+            continue
+    return min(known, default=None)

@@ -128,12 +128,26 @@ def _cannot_create(path: Path, error: OSError) -> ConfigurationRefused:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Writes ``content`` so that a reader sees all of it or none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Writes ``content`` so that a reader sees all of it or none.
+
+    Raises:
+        ConfigurationRefused: It cannot be written.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(content, file, indent=2, ensure_ascii=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
+            # What is no UTF-8 in a name or an argument becomes its own JSON escape.
+            json.dump(content, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ConfigurationRefused(
+            "The run directory cannot be written.",
+            got=f"{path}: {error.strerror}",
+            expected="some space on the disk",
+            fix="paceline run --run-dir /a/disk/with/space ...",
+        ) from error

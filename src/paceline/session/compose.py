@@ -54,6 +54,14 @@ class Session:
         signals.restore_signals()
         strategy = self._strategy(transport, device)
         transport.barrier()
+        # Now every page is there. It stays readable, also if the script removes the run directory.
+        peers = [
+            StatusReader(self.attempt_dir / f"worker-{rank}" / "status")
+            for rank in range(self.size)
+            if rank != self.rank
+        ]
+        for peer in peers:
+            peer.read()
         self.journal.event("ready", replicas=strategy.num_replicas_in_sync, transport=transport.name)
         if self.rank == 0:
             self._write_versions()
@@ -69,7 +77,7 @@ class Session:
         code = run_script(self.job["script"])
         if code == 0:
             guard.check_end(strategy)
-            self._meet_at_the_end()
+            self._meet_at_the_end(peers)
         self.journal.event("end", exit_code=code)
         return code
 
@@ -128,19 +136,19 @@ class Session:
         }
         path = Path(self.job["run_dir"]) / "versions.json"
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
-        temporary.replace(path)
+        try:
+            temporary.write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
+            temporary.replace(path)
+        except OSError as error:  # a record; no reason to end a training
+            temporary.unlink(missing_ok=True)
+            self.tell(f"{path} is not written: {error.strerror}")
 
     # -- end ---------------------------------------------------------------------------------
 
-    def _meet_at_the_end(self) -> None:
+    def _meet_at_the_end(self, peers: list[StatusReader]) -> None:
         """Returns when every worker has ended its script; the launcher watches that the wait ends."""
         self.status.set_phase(Phase.END)
-        waiting = [
-            StatusReader(self.attempt_dir / f"worker-{rank}" / "status")
-            for rank in range(self.size)
-            if rank != self.rank
-        ]
+        waiting = peers
         while waiting:
             waiting = [reader for reader in waiting if reader.read().phase is not Phase.END]
             if waiting:

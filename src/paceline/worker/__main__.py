@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import NoReturn, cast
 
-from paceline.errors import PacelineError
+from paceline.errors import ConfigurationRefused, PacelineError
 from paceline.journal.status import Phase, StatusWriter
 from paceline.journal.writer import JournalWriter
 from paceline.worker import crash, lease, signals, streams
@@ -32,20 +32,16 @@ def main() -> int:
     streams.flush_each_line()
     try:
         assignment = read_assignment(os.environ)
-        assignment.directory.mkdir(parents=True, exist_ok=True)
         variables = settings(assignment, os.environ)
+        status = _open_files(assignment)
     except PacelineError as error:
         print(crash.format_error(error), file=sys.stderr, end="")
         return error.exit_code
     os.environ.update(variables)
-    if assignment.job.get("verbose_communication"):
-        streams.divert_native_stderr(assignment.directory / "communication.log")
     pmi = os.environ.get("PMI_FD", "")
     if pmi.isdecimal():
         os.set_inheritable(int(pmi), False)  # it belongs to this process, not to what the script starts
     journal = JournalWriter(assignment.directory / "journal.jsonl", assignment.rank)
-    status = StatusWriter(assignment.directory / "status")
-    crash.record_stacks(assignment.directory / "stacks")
     signals.install_signals(
         signals.SignalWatch(
             is_saving=lambda: status.phase == Phase.CHECKPOINT,
@@ -56,6 +52,35 @@ def main() -> int:
     journal.event("start", pid=os.getpid(), host=socket.gethostname())
     status.set_phase(Phase.START)
     return _run_session(assignment, journal, status)
+
+
+def _open_files(assignment: Assignment) -> StatusWriter:
+    """Opens what must be there; returns the status page.
+
+    Raises:
+        ConfigurationRefused: The folder of this worker cannot be written, for instance because the disk is full.
+    """
+    try:
+        assignment.directory.mkdir(parents=True, exist_ok=True)
+        if assignment.job.get("verbose_communication"):
+            streams.divert_native_stderr(assignment.directory / "communication.log")
+        crash.record_stacks(assignment.directory / "stacks")
+    except OSError as error:
+        raise _cannot_write(assignment, str(error.strerror)) from error
+    status = StatusWriter(assignment.directory / "status")
+    # The others wait for what they read there: of saves, of the end.
+    if assignment.num_workers > 1 and not status.is_shared:
+        raise _cannot_write(assignment, "no live status")
+    return status
+
+
+def _cannot_write(assignment: Assignment, why: str) -> ConfigurationRefused:
+    return ConfigurationRefused(
+        "The run directory cannot be written.",
+        got=f"{assignment.directory}: {why}",
+        expected="some space on the disk of the run directory",
+        fix="paceline run --run-dir /a/disk/with/space ...",
+    )
 
 
 def _run_session(assignment: Assignment, journal: JournalWriter, status: StatusWriter) -> int:

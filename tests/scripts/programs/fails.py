@@ -3,6 +3,7 @@
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import sys
 import time
@@ -63,6 +64,14 @@ elif how == "slow end":
     if rank() == 1:
         time.sleep(11)
     note(ended=True)
+    sys.exit(0)
+elif how == "run directory":
+    # a script that cleans up more than is its own still saves, and ends
+    model.fit(x, y, batch_size=8, verbose=0)
+    shutil.rmtree("runs", ignore_errors=True)
+    model.fit(x, y, batch_size=8, verbose=0)
+    model.save("model.keras")
+    note(ended=os.path.exists("model.keras"))
     sys.exit(0)
 elif how == "depth":
     layers = [keras.layers.Dense(3) for _ in range(1 + rank())]
