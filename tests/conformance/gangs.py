@@ -32,6 +32,7 @@ class Gang:
         strategy: Column of docs/support.md.
         transport: Column of docs/support.md.
         whole: Whether it runs every case, else those that name it.
+        core: Whether it runs the cases that some small gang runs: where the path differs, not every feature again.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Gang:
     strategy: str = "one-device"
     transport: str = "none"
     whole: bool = True
+    core: bool = False
 
 
 GANGS = (
@@ -51,6 +53,8 @@ GANGS = (
         options=("--strategy", "mirrored", "--replicas-per-worker", "2"),
         strategy="mirrored",
         transport="in-process",
+        whole=False,
+        core=True,
     ),
     Gang(
         name="ring",

@@ -23,7 +23,8 @@ COMPARED = [gang for gang in GANGS if gang.options]
 
 
 def takes(gang: Gang, case: Case) -> bool:
-    return (gang.whole or gang.name in case.on) and gang.name not in case.not_on
+    chosen = gang.whole or gang.name in case.on or (gang.core and bool(case.on))
+    return chosen and gang.name not in case.not_on
 
 
 def pairs(gangs: list[Gang], kind: str, condition=lambda case: True):

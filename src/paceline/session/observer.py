@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,8 +33,8 @@ class SessionObserver:
         self._status = status
         self._tell = tell
         self._calls: list[str] = []
-        self._due: set[int] = set()
-        self._checked: set[int] = set()
+        self._due: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._checked: weakref.WeakSet[Any] = weakref.WeakSet()
         self._step = 0
         self._samples = 0
         self._fits = 0
@@ -47,9 +48,9 @@ class SessionObserver:
         outermost = not self._calls
         self._calls.append(what)
         before = self._status.phase
-        if outermost and (what in ("fit", "evaluate") or id(model) not in self._checked):
-            self._due.add(id(model))
-            self._checked.add(id(model))
+        if outermost and (what in ("fit", "evaluate") or model not in self._checked):
+            self._due.add(model)
+            self._checked.add(model)
         if what == "fit":
             self._fits += 1
             self._journal.event("fit_begin", fit=self._fits, model=model.name)
@@ -65,7 +66,7 @@ class SessionObserver:
 
     def before_step(self, model: Any, trace: Callable[[], None]) -> None:
         """Before the first step of a call, builds the model and makes sure that it is the same everywhere."""
-        if id(model) in self._due:
+        if model in self._due:
             self._status.set_phase(Phase.TRACE)
             trace()
             # Only training needs, and makes, the optimizer's variables.
@@ -77,7 +78,7 @@ class SessionObserver:
 
     def after_step(self, model: Any, logs: Any) -> None:
         """Keeps the status page; checks a model that was only built by its first step."""
-        if id(model) in self._due:
+        if model in self._due:
             self._agree(model)
         if self._is_training():
             self._step += model.steps_per_execution
@@ -109,7 +110,7 @@ class SessionObserver:
         return bool(self._calls) and self._calls[-1] in ("fit", "train_on_batch")
 
     def _agree(self, model: Any) -> None:
-        self._due.discard(id(model))
+        self._due.discard(model)
         if self._transport.size == 1:
             return
         replaced = agreement.check_same_model(model, self._transport)

@@ -17,7 +17,7 @@ def _normed(**options):
     return keras.Model(x, layers.Dense(1)(keras.activations.tanh(hidden)))
 
 
-@case("BatchNormalization, each replica's own statistics", like_one_device=False, on=("ring", "four"))
+@case("BatchNormalization, each replica's own statistics", like_one_device=False, on=("ring",))
 def batch_norm():
     model = _normed()
     model.compile(sgd(), "mse")
@@ -76,7 +76,7 @@ def dropout_masks_differ():
     return train(model, *regression(rows=16), epochs=1)
 
 
-@case("Embedding, sparse gradients with SGD", on=("ring", "four"))
+@case("Embedding, sparse gradients with SGD", on=("ring",))
 def embedding_sgd():
     return _embedding(keras.optimizers.SGD(0.3))
 
@@ -208,7 +208,7 @@ class Subclassed(keras.Model):
         return self.out(self.hidden(x))
 
 
-@case("subclassed model, deferred build", on=("ring", "four"))
+@case("subclassed model, deferred build", on=("ring",))
 def subclassed_deferred():
     model = Subclassed()
     model.compile(keras.optimizers.Adam(0.01), "mse", metrics=["mae"])

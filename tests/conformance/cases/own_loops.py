@@ -46,7 +46,7 @@ class _Loop:
         return self.strategy.experimental_distribute_dataset(dataset(*regression()))
 
 
-@case("own loop with strategy.run", on=("ring", "four"))
+@case("own loop with strategy.run", on=("ring",))
 def own_loop():
     loop = _Loop(sgd(global_clipnorm=0.5))
 

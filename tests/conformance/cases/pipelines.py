@@ -20,7 +20,7 @@ def _fit(data, **options):
     return with_values(outcome, iterations=optimizer.iterations)
 
 
-@case("tf.data, finite", on=("ring", "four"))
+@case("tf.data, finite", on=("ring",))
 def finite():
     return _fit(dataset(*regression()), validation_data=dataset(*regression(rows=21)))
 
@@ -41,7 +41,7 @@ def fewer_steps():
     return _fit(dataset(*regression()), steps_per_epoch=2)
 
 
-@case("tf.data, unknown length", stock_is_wrong=GHOST_STEP, on=("ring", "four"))
+@case("tf.data, unknown length", stock_is_wrong=GHOST_STEP, on=("ring",))
 def unknown_length():
     # An epoch ends when the data do: the call that finds no more may change nothing.
     return _fit(dataset(*regression()).filter(lambda x, y: True))
@@ -92,7 +92,7 @@ def from_generator():
     return _fit(tf.data.Dataset.from_generator(rows, output_signature=spec).batch(BATCH))
 
 
-@case("already distributed dataset", on=("ring", "four"))
+@case("already distributed dataset", on=("ring",))
 def distributed_dataset():
     strategy = job_strategy()
     return _fit(strategy.experimental_distribute_dataset(dataset(*regression())))
