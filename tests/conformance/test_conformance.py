@@ -39,8 +39,8 @@ def pairs(gangs: list[Gang], kind: str, condition=lambda case: True):
                 marks.append(pytest.mark.xfail(reason=reason, strict=True))
             if case.newest_only:
                 marks.append(pytest.mark.newest_only)
-            if not case.on:
-                # The oldest tested versions run the cases that the small gangs run too.
+            if not case.on or gang.name not in ("one", "two"):
+                # The oldest tested versions run the core of the table, on one worker and on two.
                 marks.append(pytest.mark.whole_table)
             found.append(pytest.param(gang, case, id=f"{gang.name}-{case.name}", marks=marks))
     return found

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+#: Not of the versions of Keras: run on the newest tested ones only.
+pytestmark = pytest.mark.whole_table
+
 
 @pytest.fixture(scope="module")
 def results(start):
