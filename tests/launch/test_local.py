@@ -181,6 +181,22 @@ def test_a_terminal_stays_a_terminal(start_job):
     assert log == b"tty=True size=(99, 33)\n\rstep 0\rstep 1\rstep 2\ndone\n"
 
 
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_a_terminal_without_controls_gets_none(start_job, term):
+    ours, theirs = pty.openpty()
+    job = start_job({0: "terminal"}, popen={"stdout": theirs, "stderr": theirs}, environ={"TERM": term})
+    os.close(theirs)
+    seen = b""
+    while select.select([ours], [], [], 10)[0]:
+        try:
+            seen += os.read(ours, 65536)
+        except OSError:
+            break
+    os.close(ours)
+    assert job.finish() == 0
+    assert b"done" in seen and b"\x1b" not in seen
+
+
 def test_the_launcher_is_cold():
     """Neither TensorFlow, nor NumPy, nor the session comes with the launcher."""
     code = (

@@ -121,7 +121,7 @@ def test_a_script_that_closes_everything_shows_no_thread_of_ours(start_job):
 def test_an_error_without_a_text_is_told(start_job):
     job = start_job({0: "wait", 1: "no_text"})
     assert job.finish() == 1
-    assert "NoTextError: <exception str() failed>" in job.err
+    assert "NoTextError: <" in job.err  # how Python says it depends on its version
     assert "crash.py" not in job.err
     assert '"error"' in (job.run_directory / "attempts/0/worker-1/journal.jsonl").read_text()
 
