@@ -41,6 +41,13 @@ def test_a_killed_worker_is_seen(start_job):
     assert "worker 1 of 2" in job.err and "ended by SIGKILL" in job.err
 
 
+@pytest.mark.parametrize(("how", "code"), [("0.1", 137), ("0.1:3", 3), ("1.0:3", 3)])
+def test_a_peer_that_notices_an_end_first_is_not_its_cause(start_job, how, code):
+    job = start_job({0: f"late_exit:{how}", 1: "lose_peer"})
+    assert job.finish() == code
+    assert "worker 0 of 2" in job.err and "worker 1 failed after it: exit code 1" in job.err
+
+
 def test_a_crash_in_c_code_leaves_stacks(start_job):
     job = start_job({0: "wait", 1: "suicide:SIGSEGV"})
     assert job.finish() == 139
