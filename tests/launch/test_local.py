@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import resource
 import select
 import stat
 import subprocess
@@ -228,7 +227,8 @@ def test_standard_streams_that_are_closed_are_no_others(start_job, closed, worke
 
 
 @pytest.mark.parametrize(
-    "content", [b"\xef\xbb\xbfprint('\xc3\xa4')\n", b"# -*- coding: cp1252 -*-\nprint('\xe4')\n", b"print('\xc3\xa4')\r\n"]
+    "content",
+    [b"\xef\xbb\xbfprint('\xc3\xa4')\n", b"# -*- coding: cp1252 -*-\nprint('\xe4')\n", b"print('\xc3\xa4')\r\n"]
 )
 def test_scripts_in_the_encodings_of_python(start_job, tmp_path, content):
     (tmp_path / "good.py").write_bytes(content)
@@ -244,65 +244,6 @@ def test_a_folder_is_run_as_python_runs_it(start_job, tmp_path):
     job = start_job({0: "script:folder"}, workers=1, target="folder")
     assert job.finish() == 0
     assert job.out == "['folder', 'a'] folder/__main__.py neighbour\n"
-
-
-def test_two_jobs_do_not_share_a_run_directory(start_job, tmp_path):
-    jobs = [start_job({0: "print:9"}, workers=1, run_dir="same") for _ in range(3)]
-    codes = sorted(job.finish() for job in jobs)
-    assert codes == [0, 78, 78]
-    assert sum("holds a run already" in job.err or "not empty" in job.err for job in jobs) == 2
-
-
-@pytest.mark.parametrize(
-    ("run_dir", "words"),
-    [
-        ("~nobody_of_that_name/x", "cannot be found"),
-        ("x" * 300, "too long"),
-        ("x/" * 3000, "too long"),
-        ("train.py", "File exists"),
-        ("train.py/x", "Not a directory"),
-    ],
-)
-def test_run_directories_that_cannot_be(start_job, run_dir, words):
-    job = start_job({}, run_dir=run_dir)
-    assert job.finish() == 78
-    assert words in job.err and "Traceback" not in job.err
-
-
-@pytest.mark.parametrize("make", [lambda path: path.touch(), lambda path: path.symlink_to("nowhere")])
-def test_runs_that_is_no_folder_is_named(start_job, tmp_path, make):
-    make(tmp_path / "runs")
-    job = start_job({})
-    assert job.finish() == 78
-    assert f"{tmp_path / 'runs'}: File exists" in job.err
-
-
-def limit(kind, value):
-    """Returns what a process does before it starts, so that it has too little of something."""
-    return lambda: resource.setrlimit(kind, (value, value))
-
-
-@pytest.mark.parametrize("communication", ["ring", "mpi"])
-@pytest.mark.parametrize("descriptors", [14, 18, 24])
-def test_too_few_descriptors_are_refused_with_the_line_to_paste(start_job, communication, descriptors):
-    job = start_job(
-        {},
-        workers=8,
-        communication=communication,
-        popen={"preexec_fn": limit(resource.RLIMIT_NOFILE, descriptors)},
-    )
-    assert job.finish() == 78
-    assert "Too many open files" in job.err and "ulimit -n" in job.err
-    assert "Traceback" not in job.err
-
-
-@pytest.mark.parametrize("file_bytes", [0, 600])
-def test_a_run_directory_that_cannot_be_written_is_refused(start_job, file_bytes):
-    # As on a full disk: the first bytes are taken, then writing is an error.
-    job = start_job({}, popen={"preexec_fn": limit(resource.RLIMIT_FSIZE, file_bytes)})
-    assert job.finish() == 78
-    assert "run directory cannot be written" in job.err and "Traceback" not in job.err
-    assert not list(job.run_directory.rglob("*.tmp"))
 
 
 def test_variables_for_workers_are_there_when_python_starts(start_job, tmp_path):

@@ -152,7 +152,7 @@ def test_a_slow_reader_gets_the_end_of_the_output(start_job):
     job = start_job({0: "print:180000"}, popen={"stdout": writer})  # two full pipes and what we hold
     os.close(writer)
     time.sleep(8)  # more than the launcher waits for the workers' last words
-    with open(reader, "rb") as file:
+    with os.fdopen(reader, "rb") as file:
         assert file.read() == b"x" * 180000
     assert job.finish() == 0
 

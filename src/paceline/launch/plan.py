@@ -13,9 +13,9 @@ from paceline.launch.options import RunOptions
 STRATEGIES = ("auto", "one-device", "mirrored", "multi-worker", "parameter-server", "tpu")
 COMMUNICATIONS = ("auto", "nccl", "ring", "mpi", "hierarchical", "one-device")
 _INSTALL_MPI = "pip install mpi4py mpich"
-# Source: Private_Dirty in smaps_rollup of a worker that has trained one dense layer (TensorFlow 2.21, Linux x86-64): 243 MiB.
+# Source: Private_Dirty in smaps_rollup of a worker that has trained one dense layer (TensorFlow 2.21, x86-64): 243 MiB.
 _WORKER_BYTES = 240 * 2**20
-# Source: df /dev/shm while 2, 4 and 8 ranks are connected: 5.2 MiB each, also with messages of 100 MB (mpich 5.0.2, ch4:ucx).
+# Source: df /dev/shm while 2, 4 and 8 ranks are connected: 5.2 MiB each, also with messages of 100 MB (mpich 5.0.2).
 _SHARED_BYTES = 6 * 2**20
 _UNKNOWN_MEMORY_BYTES = 2**40
 _ONE_PROCESS = ("one-device", "mirrored")
@@ -179,7 +179,7 @@ def _check_room(num_workers: int, facts: MachineFacts) -> None:
         raise ConfigurationRefused(
             "There is no room for so many workers.",
             got=f"--workers {num_workers}; memory of {facts.host}: {memory}",
-            expected=f"at most {most} workers, which take {_WORKER_BYTES / 2**20:.0f} MiB each before they hold any data",
+            expected=f"at most {most} workers: {_WORKER_BYTES / 2**20:.0f} MiB each, before they hold any data",
             fix=f"--workers {min(most, facts.num_cores)}",
         )
 
@@ -251,7 +251,8 @@ def _transport(options: RunOptions, facts: MachineFacts, num_workers: int, *, ha
         reason = f"TensorFlow's own; {' and '.join(missing)} not installed. Faster: {_INSTALL_MPI}"
         return Decision("transport", "ring", reason, is_fallback=True)
     if little:
-        reason = f"TensorFlow's own; MPI needs {_SHARED_BYTES / 2**20:.0f} MiB of shared memory for each worker: {little}"
+        needed = f"{_SHARED_BYTES / 2**20:.0f} MiB of shared memory for each worker"
+        reason = f"TensorFlow's own; MPI needs {needed}: {little}"
         return Decision("transport", "ring", reason, is_fallback=True)
     reason = f"CPU workers on one host: shared memory, no port opened (mpich {facts.mpich})"
     return Decision("transport", "mpi", reason)

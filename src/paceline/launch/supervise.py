@@ -177,7 +177,7 @@ class Supervisor:
             worker.wait(2.0)
 
     def _signal_for(self, worker: WorkerProcess, number: signal.Signals) -> signal.Signals:
-        """Returns what ends a worker: before its script has begun, KeyboardInterrupt would show frames of imports only."""
+        """Returns what ends a worker: before its script has begun, Ctrl-C would show frames of imports only."""
         has_begun = self._readers[worker.rank].read().phase not in (Phase.START, Phase.CONNECT)
         return signal.SIGTERM if number == signal.SIGINT and not has_begun else number
 

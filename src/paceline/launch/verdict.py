@@ -15,8 +15,8 @@ END_LIMIT_S = 10.0
 _NEEDS_PEERS = (Phase.REDUCE, Phase.STEP, Phase.EVALUATE, Phase.PREDICT)
 
 
-# What TensorFlow raises in a worker whose peer is gone. Source: UnavailableError was seen after a worker of two was killed
-# (TensorFlow 2.21, its own collectives); the others are the kinds that an aborted collective or RPC may end with.
+# What TensorFlow raises in a worker whose peer is gone. Source: UnavailableError was seen after a worker of two was
+# killed (TensorFlow 2.21, its own collectives); the others are what an aborted collective or RPC may end with.
 _OF_LOST_PEERS = frozenset({"UnavailableError", "AbortedError", "CancelledError", "InternalError"})
 
 
