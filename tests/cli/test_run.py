@@ -120,7 +120,7 @@ def test_a_folder_that_is_gone_is_named(call, tmp_path, monkeypatch):
 
 
 def test_the_code_is_right_where_nobody_can_be_told(script):
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "paceline", "run", "not_there.py"]
         assert subprocess.run(command, stderr=full, check=False).returncode == 2
 

@@ -63,6 +63,25 @@ def do_print(job, rank, status, argument):
     return 0
 
 
+def do_lose_peer(job, rank, status, argument):
+    """Raises what TensorFlow raises when a peer is gone."""
+
+    class UnavailableError(Exception):
+        pass
+
+    UnavailableError.__qualname__ = "UnavailableError"
+    raise UnavailableError
+
+
+def do_late_exit(job, rank, status, argument):
+    """Ends a moment later than its peer says that it is gone."""
+    seconds, _, code = argument.partition(":")
+    time.sleep(float(seconds))
+    if code:
+        os._exit(int(code))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def do_late_raise(job, rank, status, argument):
     time.sleep(0.2)
     raise RuntimeError("a peer is gone")

@@ -41,6 +41,13 @@ def test_a_killed_worker_is_seen(start_job):
     assert "worker 1 of 2" in job.err and "ended by SIGKILL" in job.err
 
 
+@pytest.mark.parametrize(("how", "code"), [("0.1", 137), ("0.1:3", 3), ("1.0:3", 3)])
+def test_a_peer_that_notices_an_end_first_is_not_its_cause(start_job, how, code):
+    job = start_job({0: f"late_exit:{how}", 1: "lose_peer"})
+    assert job.finish() == code
+    assert "worker 0 of 2" in job.err and "worker 1 failed after it: exit code 1" in job.err
+
+
 def test_a_crash_in_c_code_leaves_stacks(start_job):
     job = start_job({0: "wait", 1: "suicide:SIGSEGV"})
     assert job.finish() == 139
@@ -119,7 +126,7 @@ def test_a_script_that_closes_everything_shows_no_thread_of_ours(start_job):
 def test_an_error_without_a_text_is_told(start_job):
     job = start_job({0: "wait", 1: "no_text"})
     assert job.finish() == 1
-    assert "NoTextError: <exception str() failed>" in job.err
+    assert "NoTextError: <" in job.err  # how Python says it depends on its version
     assert "crash.py" not in job.err
     assert '"error"' in (job.run_directory / "attempts/0/worker-1/journal.jsonl").read_text()
 
@@ -143,7 +150,7 @@ def test_a_slow_reader_gets_the_end_of_the_output(start_job):
     job = start_job({0: "print:180000"}, popen={"stdout": writer})  # two full pipes and what we hold
     os.close(writer)
     time.sleep(8)  # more than the launcher waits for the workers' last words
-    with open(reader, "rb") as file:
+    with os.fdopen(reader, "rb") as file:
         assert file.read() == b"x" * 180000
     assert job.finish() == 0
 

@@ -28,6 +28,7 @@ class MachineFacts:
         gpus_source: Where ``gpus`` was learned.
         tensorflow_uses_gpus: ``False`` where only the CPU build of TensorFlow is installed.
         memory_bytes: Memory that this machine has, or the control group grants; ``None``: not known.
+        shared_memory_bytes: Free space for memory shared by processes; ``None``: not known.
         mpi4py: Version, or ``None``.
         mpich: Version of the MPI library from PyPI, or ``None``.
     """
@@ -39,6 +40,7 @@ class MachineFacts:
     gpus_source: str = ""
     tensorflow_uses_gpus: bool = True
     memory_bytes: int | None = None
+    shared_memory_bytes: int | None = None
     mpi4py: str | None = None
     mpich: str | None = None
 
@@ -59,6 +61,7 @@ def collect(environ: Mapping[str, str]) -> MachineFacts:
         gpus_source=source,
         tensorflow_uses_gpus=_version("tensorflow") is not None or _version("tensorflow-cpu") is None,
         memory_bytes=_memory_bytes(),
+        shared_memory_bytes=_shared_memory_bytes(),
         mpi4py=_version("mpi4py") if importlib.util.find_spec("mpi4py") else None,
         mpich=_version("mpich"),
     )
@@ -127,3 +130,12 @@ def _memory_bytes(root: Path = Path("/sys/fs/cgroup")) -> int | None:
         except (OSError, ValueError):  # not this version of control groups, or "max"
             continue
     return min(known, default=None)
+
+
+def _shared_memory_bytes(folder: str = "/dev/shm") -> int | None:  # noqa: S108  where Linux keeps it
+    """Returns the space that is left; containers often have 64 MiB, some none that can be written."""
+    try:
+        space = os.statvfs(folder)
+    except OSError:
+        return None
+    return space.f_bavail * space.f_frsize if os.access(folder, os.W_OK) else 0

@@ -23,6 +23,8 @@ from paceline.launch.script import check_script
 
 # Restarting belongs to a policy that does not exist yet.
 _ATTEMPT = 0
+# Terminals that show the controls of a live view as letters: an editor's shell, a CI log.
+_PLAIN_TERMINALS = ("", "dumb", "unknown")
 
 
 def run(
@@ -56,7 +58,8 @@ def run(
         directory.decisions, {"schema": 1, "decisions": [asdict(decision) for decision in plan.decisions]}
     )
     interrupts = Interrupts()
-    screen = Screen(with_view=not options.quiet, is_ending=lambda: interrupts.first is not None)
+    can_draw = environ.get("TERM", "") not in _PLAIN_TERMINALS
+    screen = Screen(with_view=can_draw and not options.quiet, is_ending=lambda: interrupts.first is not None)
     report = Report(plan, directory.attempt(_ATTEMPT), screen, quiet=options.quiet)
     report.begin(directory.path)
     began = time.monotonic()

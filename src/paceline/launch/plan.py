@@ -13,8 +13,10 @@ from paceline.launch.options import RunOptions
 STRATEGIES = ("auto", "one-device", "mirrored", "multi-worker", "parameter-server", "tpu")
 COMMUNICATIONS = ("auto", "nccl", "ring", "mpi", "hierarchical", "one-device")
 _INSTALL_MPI = "pip install mpi4py mpich"
-# Source: Private_Dirty in smaps_rollup of a worker that has trained one dense layer (TensorFlow 2.21): 243 MiB.
+# Source: Private_Dirty in smaps_rollup of a worker that has trained one dense layer (TensorFlow 2.21, x86-64): 243 MiB.
 _WORKER_BYTES = 240 * 2**20
+# Source: df /dev/shm while 2, 4 and 8 ranks are connected: 5.2 MiB each, also with messages of 100 MB (mpich 5.0.2).
+_SHARED_BYTES = 6 * 2**20
 _UNKNOWN_MEMORY_BYTES = 2**40
 _ONE_PROCESS = ("one-device", "mirrored")
 
@@ -175,7 +177,7 @@ def _check_room(num_workers: int, facts: MachineFacts) -> None:
         raise ConfigurationRefused(
             "There is no room for so many workers.",
             got=f"--workers {num_workers}; memory of {facts.host}: {memory}",
-            expected=f"at most {most} workers, which take {_WORKER_BYTES / 2**20:.0f} MiB each before any data",
+            expected=f"at most {most} workers: {_WORKER_BYTES / 2**20:.0f} MiB each, before they hold any data",
             fix=f"--workers {min(most, facts.num_cores)}",
         )
 
@@ -215,6 +217,7 @@ def _transport(options: RunOptions, facts: MachineFacts, num_workers: int, *, ha
     asked = options.communication
     if num_workers == 1:
         return Decision("transport", "none", "one worker")
+    little = _little_shared_memory(facts, num_workers)
     missing = [name for name in ("mpi4py", "mpich") if getattr(facts, name) is None]
     if asked == "mpi":
         if missing:
@@ -223,6 +226,13 @@ def _transport(options: RunOptions, facts: MachineFacts, num_workers: int, *, ha
                 got=f"--communication mpi without {' and '.join(missing)}",
                 expected="mpi4py and mpich in this Python",
                 fix=_INSTALL_MPI,
+            )
+        if little:
+            raise ConfigurationRefused(
+                "MPI cannot be used: its workers meet in shared memory.",
+                got=f"--communication mpi, {little}",
+                expected=f"{_SHARED_BYTES / 2**20:.0f} MiB for each worker",
+                fix="--communication ring, or a larger /dev/shm (docker run --shm-size=1g ...)",
             )
         return Decision("transport", "mpi", "asked for with --communication")
     if asked in ("hierarchical", "one-device"):
@@ -238,8 +248,20 @@ def _transport(options: RunOptions, facts: MachineFacts, num_workers: int, *, ha
     if missing:
         reason = f"TensorFlow's own; {' and '.join(missing)} not installed. Faster: {_INSTALL_MPI}"
         return Decision("transport", "ring", reason, is_fallback=True)
+    if little:
+        needed = f"{_SHARED_BYTES / 2**20:.0f} MiB of shared memory for each worker"
+        reason = f"TensorFlow's own; MPI needs {needed}: {little}"
+        return Decision("transport", "ring", reason, is_fallback=True)
     reason = f"CPU workers on one host: shared memory, no port opened (mpich {facts.mpich})"
     return Decision("transport", "mpi", reason)
+
+
+def _little_shared_memory(facts: MachineFacts, num_workers: int) -> str:
+    """Returns in words that there is too little for MPI: a worker would die of SIGBUS; empty where there is enough."""
+    free = facts.shared_memory_bytes
+    if free is None or free >= num_workers * _SHARED_BYTES:
+        return ""
+    return f"{free / 2**20:.3g} MiB are free in /dev/shm"
 
 
 def _share_cores(facts: MachineFacts, num_workers: int) -> tuple[tuple[tuple[int, ...], ...], int, Decision]:

@@ -22,6 +22,8 @@ _POLL_S = 0.05
 _LOOK_S = 0.5
 # Workers that fail of the same cause end within a moment; the first of them is told by its journal.
 _SETTLE_S = 0.3
+# A large process takes this long to end after its sockets are closed, which is when its peers notice.
+_ECHO_S = 2.0
 # Ctrl-C ends everything within 10 s: a worker has this long, what is left of it is killed.
 _INTERRUPT_S = 7.0
 _STACKS_S = 0.3
@@ -122,8 +124,7 @@ class Supervisor:
         return 128 + number
 
     def _end_by_failure(self) -> int:
-        time.sleep(_SETTLE_S)
-        failures = [self._failure(rank, code) for rank, code in self._codes().items() if code]
+        failures = self._settled_failures()
         others = [worker for worker in self._workers if worker.poll() is None]
         self._look()
         statuses = dict(self._statuses)
@@ -134,6 +135,16 @@ class Supervisor:
         self._screen.show(())
         self._report.failure(failures, [worker.rank for worker in others], statuses, self._pump)
         return verdict.first_failure(failures).code
+
+    def _settled_failures(self) -> list[verdict.Failure]:
+        """Returns the failures of a moment; an echo alone is waited for a little longer: its cause is still ending."""
+        began = time.monotonic()
+        while True:
+            time.sleep(_SETTLE_S)
+            failures = [self._failure(rank, code) for rank, code in self._codes().items() if code]
+            is_echo = all(failure.is_of_lost_peers for failure in failures)
+            if not is_echo or len(failures) == len(self._workers) or time.monotonic() - began > _ECHO_S:
+                return failures
 
     def _end_by_limit(self, limit: LimitReached) -> int:
         for worker in self._workers:

@@ -15,6 +15,11 @@ END_LIMIT_S = 10.0
 _NEEDS_PEERS = (Phase.REDUCE, Phase.STEP, Phase.EVALUATE, Phase.PREDICT)
 
 
+# What TensorFlow raises in a worker whose peer is gone. Source: UnavailableError was seen after a worker of two was
+# killed (TensorFlow 2.21, its own collectives); the others are what an aborted collective or RPC may end with.
+_OF_LOST_PEERS = frozenset({"UnavailableError", "AbortedError", "CancelledError", "InternalError"})
+
+
 @dataclass(frozen=True)
 class Failure:
     """A worker that ended badly.
@@ -29,6 +34,11 @@ class Failure:
     t: float
     error: Event | None = None
 
+    @property
+    def is_of_lost_peers(self) -> bool:
+        """Whether it is most likely the echo of another worker's end."""
+        return self.error is not None and self.error.fields.get("type") in _OF_LOST_PEERS
+
 
 def make_failure(rank: int, code: int, ended_at: float, events: Sequence[Event]) -> Failure:
     """Returns the failure of a worker, given its journal."""
@@ -39,10 +49,12 @@ def make_failure(rank: int, code: int, ended_at: float, events: Sequence[Event])
 def first_failure(failures: Sequence[Failure]) -> Failure:
     """Returns the failure that came first: the others may be its consequences.
 
+    A worker that is killed tells nobody when; its peer may have noticed before we have.
+
     >>> first_failure([Failure(0, 1, 9.0), Failure(1, 137, 8.5)]).rank
     1
     """
-    return min(failures, key=lambda failure: (failure.t, failure.rank))
+    return min(failures, key=lambda failure: (failure.is_of_lost_peers, failure.t, failure.rank))
 
 
 def meaning_of(code: int, *, oom_kills: int = 0) -> str:

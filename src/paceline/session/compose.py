@@ -55,11 +55,8 @@ class Session:
         strategy = self._strategy(transport, device)
         transport.barrier()
         # Now every page is there. It stays readable, also if the script removes the run directory.
-        peers = [
-            StatusReader(self.attempt_dir / f"worker-{rank}" / "status")
-            for rank in range(self.size)
-            if rank != self.rank
-        ]
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        peers = [StatusReader(self.attempt_dir / f"worker-{rank}" / "status") for rank in others]
         for peer in peers:
             peer.read()
         self.journal.event("ready", replicas=strategy.num_replicas_in_sync, transport=transport.name)

@@ -71,7 +71,7 @@ elif how == "run directory":
     shutil.rmtree("runs", ignore_errors=True)
     model.fit(x, y, batch_size=8, verbose=0)
     model.save("model.keras")
-    note(ended=os.path.exists("model.keras"))
+    note(ended=pathlib.Path("model.keras").exists())
     sys.exit(0)
 elif how == "depth":
     layers = [keras.layers.Dense(3) for _ in range(1 + rank())]
