@@ -16,4 +16,4 @@ def open_missing() -> None:
             os.fstat(descriptor)
         except OSError:
             opened = os.open(os.devnull, os.O_RDWR)  # the lowest free number
-            os.set_inheritable(opened, True)  # noqa: FBT003  positional only
+            os.set_inheritable(opened, True)
