@@ -18,6 +18,9 @@ import pytest
 from cases import TABLE, Case
 from gangs import GANGS, Gang, Result
 
+#: The first test that asks for a gang waits for all of its cases.
+pytestmark = pytest.mark.timeout(2400)
+
 MORE_THAN_ONE = [gang for gang in GANGS if gang.options and gang.name != "one"]
 COMPARED = [gang for gang in GANGS if gang.options]
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 from cases.table import case, dataset, fit_mlp, mlp, regression, sgd, train, with_values
 
 
-@case("batch smaller than the number of replicas", on=("ring",))
+@case("batch smaller than the number of replicas", on=("core",))
 def batch_of_one():
     model = mlp()
     model.compile(sgd(learning_rate=0.01), "mse", metrics=["mae"])
@@ -25,7 +25,7 @@ def batch_of_three():
     return train(model, *regression(rows=13), batch_size=3)
 
 
-@case("shuffled arrays", on=("ring",))
+@case("shuffled arrays", on=("core",))
 def shuffled_arrays():
     return fit_mlp(sgd(), shuffle=True)
 
@@ -40,7 +40,7 @@ def validation_data_batched():
     return fit_mlp(sgd(), validation_data=regression(rows=21), validation_batch_size=5, validation_steps=3)
 
 
-@case("steps_per_execution", on=("ring",))
+@case("steps_per_execution", on=("core",))
 def steps_per_execution():
     return _executions(2)
 
@@ -70,7 +70,7 @@ def steps_per_execution_infinite():
     return with_values(outcome, iterations=model.optimizer.iterations)
 
 
-@case("run_eagerly", on=("ring",))
+@case("run_eagerly", on=("core",))
 def run_eagerly():
     model = mlp()
     model.compile(sgd(), "mse", metrics=["mae"], run_eagerly=True)

@@ -28,7 +28,7 @@ def reduce_learning_rate():
     return with_values(train(model, *regression(), epochs=5, callbacks=[reduce]), rate=model.optimizer.learning_rate)
 
 
-@case("LearningRateScheduler", on=("ring",))
+@case("LearningRateScheduler", on=("core",))
 def learning_rate_scheduler():
     model = mlp()
     model.compile(sgd(), "mse")
@@ -47,7 +47,7 @@ def learning_rate_in_callback():
     return train(model, *regression(), callbacks=[Changes()])
 
 
-@case("a callback that stops on one worker alone", like_one_device=False, on=("ring",))
+@case("a callback that stops on one worker alone", like_one_device=False, on=("core",))
 def one_worker_stops():
     class Stops(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
@@ -69,7 +69,7 @@ def _rank():
     return paceline.rank()
 
 
-@case("logs and metrics are read by one worker alone", on=("ring",))
+@case("logs and metrics are read by one worker alone", on=("core",))
 def reading_is_no_collective():
     seen = []
 

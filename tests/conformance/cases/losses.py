@@ -43,7 +43,7 @@ def _scalar(y_true, y_pred):
     return ops.mean(ops.square(y_true - y_pred)) + 0.1 * ops.mean(ops.abs(y_pred))
 
 
-@case("custom loss function, scalar", on=("ring",))
+@case("custom loss function, scalar", on=("core",))
 def scalar_loss():
     return fit_mlp(sgd(), loss=_scalar)
 
@@ -70,7 +70,7 @@ def reduction_mean_with_sample_weight():
     return fit_mlp(sgd(), loss=loss, sample_weight=row_weights())
 
 
-@case("sample_weight", on=("ring",))
+@case("sample_weight", on=("core",))
 def sample_weight():
     model = mlp()
     model.compile(sgd(), "mse", metrics=["mae"], weighted_metrics=[keras.metrics.MeanSquaredError(name="weighted")])

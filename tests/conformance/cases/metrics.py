@@ -8,7 +8,7 @@ from keras import ops
 from cases.table import case, classes, mlp, regression, sgd, train, with_values
 
 
-@case("metrics of a binary classifier", on=("ring",))
+@case("metrics of a binary classifier", on=("core",))
 def binary_metrics():
     x, y = classes(count=2)
     names = ["accuracy", keras.metrics.AUC(num_thresholds=20), keras.metrics.Precision(), keras.metrics.Recall()]

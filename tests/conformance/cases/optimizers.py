@@ -10,12 +10,12 @@ from cases.table import ROWS, Outcome, case, classes, fit_mlp, mlp, regression, 
 optimizers = keras.optimizers
 
 
-@case("SGD with momentum", on=("ring", "four"))
+@case("SGD with momentum", on=("four",))
 def sgd_momentum():
     return fit_mlp(sgd())
 
 
-@case("Adam", on=("ring", "four"))
+@case("Adam", on=("four",))
 def adam():
     return fit_mlp(optimizers.Adam(0.01))
 
@@ -46,7 +46,7 @@ def clipvalue():
     return fit_mlp(sgd(clipvalue=0.01))
 
 
-@case("global_clipnorm", on=("ring", "four"))
+@case("global_clipnorm", on=("four",))
 def global_clipnorm():
     return fit_mlp(sgd(global_clipnorm=0.05))
 
@@ -95,7 +95,7 @@ def loss_scale():
     return with_values(fit_mlp(optimizer), scale=optimizer.dynamic_scale)
 
 
-@case("LossScaleOptimizer", on=("ring",))
+@case("LossScaleOptimizer", on=("core",))
 def loss_scale_one_replica_overflows():
     # Only the first row of the second batch overflows: one replica alone sees it, all must skip the step.
     x, y = regression()
@@ -127,7 +127,7 @@ def mixed_float16():
 
 # With the scale that Keras begins with the first steps overflow. A replica's own mean is over fewer rows
 # and larger than the batch's, so that N replicas skip other steps than one device; but all the same ones.
-@case("mixed_float16", like_one_device=False, on=("ring",))
+@case("mixed_float16", like_one_device=False, on=("core",))
 def mixed_float16_overflowing():
     return _mixed("mixed_float16", sgd(learning_rate=0.01))
 

@@ -45,7 +45,7 @@ class RawScalar(keras.Model):
         return [self.loss_tracker, self.mae]
 
 
-@case("custom train_step, raw scalar loss", on=("ring",))
+@case("custom train_step, raw scalar loss", on=("core",))
 def train_step_raw_scalar():
     model = RawScalar()
     model.compile(sgd(global_clipnorm=0.5))
@@ -153,7 +153,7 @@ def dataset_of_rows():
 
 @case(
     "custom train_step with two optimizers",
-    on=("ring",),
+    on=("core",),
 )
 def gan():
     # Without noise of its own, so that it can be compared with one device.
