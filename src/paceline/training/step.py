@@ -249,7 +249,11 @@ class ReplicaStep:
 
     def _state_part(self, variable: Any, old: Any) -> Any:
         """Returns what this replica adds to the change of one variable."""
-        change = tf.convert_to_tensor(variable.value) - old
+        now = tf.convert_to_tensor(variable.value)
+        change = now - old
+        if old.dtype.is_floating:
+            # Infinity minus infinity is NaN: a sum that has overflowed stays what it is on one device.
+            change = tf.where(tf.math.is_finite(old), change, now)
         if not _adds_up(variable):
             change = change * tf.cast(self.rows, change.dtype)
         return tf.where(self.counts, change, tf.zeros_like(change))
