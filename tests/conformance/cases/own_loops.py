@@ -5,7 +5,7 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
-from cases.table import BATCH, ROWS, Outcome, case, dataset, in_mirrored, mlp, regression, sgd
+from cases.table import BATCH, ROWS, Outcome, case, dataset, mlp, regression, sgd
 
 SUM, MEAN = tf.distribute.ReduceOp.SUM, tf.distribute.ReduceOp.MEAN
 
@@ -68,7 +68,6 @@ def own_loop_eager():
 @case(
     "own loop, a tf.function given to strategy.run",
     on=("ring",),
-    known=in_mirrored("MirroredStrategy creates no variables in a tf.function given to run"),
 )
 def own_loop_function_given():
     loop = _Loop(sgd())
