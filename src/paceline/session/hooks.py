@@ -10,6 +10,7 @@ from paceline.strategies import constructors, default
 from paceline.strategies.local import LocalStrategy, install_variables
 from paceline.training import (
     decisions,
+    exchange,
     gradients,
     guard,
     losses,
@@ -37,7 +38,7 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> N
         install_variables(strategy)
         reuse_instance_keys()
     decisions.install(tell)
-    for hook in (variables, metrics, results, losses, gradients, random):
+    for hook in (variables, metrics, results, losses, gradients, random, exchange):
         hook.install()
     guard.install()
     strategy.around_run = own_loop.around_run

@@ -25,6 +25,7 @@ def install() -> None:
     """Puts the hooks in place. Once per worker."""
     for owner in (BaseOptimizer, LossScaleOptimizer):
         owner.apply = _reducing(owner.apply)
+        owner.scale_loss = _weighting(owner.scale_loss)
     for name in (
         "_backend_update_step",
         "_apply_weight_decay",
@@ -33,6 +34,17 @@ def install() -> None:
     ):
         setattr(TFOptimizer, name, _local(getattr(TFOptimizer, name), getattr(BaseOptimizer, name)))
     LossScaleOptimizer._tf_apply = _local(LossScaleOptimizer._tf_apply, LossScaleOptimizer._common_apply)
+
+
+def _weighting(scale_loss: Any) -> Any:
+    """Returns `optimizer.scale_loss`, called before the gradient is taken, with the replica's weight in it."""
+
+    @functools.wraps(scale_loss)
+    def weighting_scale_loss(self: Any, loss: Any) -> Any:
+        step = current_step()
+        return scale_loss(self, loss if step is None else step.weighted_loss(loss))
+
+    return weighting_scale_loss
 
 
 def _reducing(apply: Any) -> Any:

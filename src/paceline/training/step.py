@@ -102,6 +102,8 @@ class ReplicaStep:
         self.fingerprint = tf.cast(fingerprint, tf.float32)
         self.puts_off = puts_off
         self.put_off: list[PutOff] = []
+        self.loss_is_weighted = False
+        self._sums_itself = False
         self.before: dict[int, tuple[Any, Any]] = {}
         self.results: dict[int, tuple[Any, Any, str | None]] = {}
         self._graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
@@ -140,6 +142,13 @@ class ReplicaStep:
         if not values:
             return []
         guard.note_exchange()
+        self._sums_itself = True
+        try:
+            return self._sum(values)
+        finally:
+            self._sums_itself = False
+
+    def _sum(self, values: list[Any]) -> list[Any]:
         if hasattr(self.context.strategy, "transport"):
             return list(self.context.all_reduce(tf.distribute.ReduceOp.SUM, values))
         # A collective of TensorFlow's is bound to one shape (2.19 to 2.21), and slices have as many rows as they happen
@@ -166,6 +175,24 @@ class ReplicaStep:
 
         self.context.merge_call(in_cross_replica_context)
 
+    def weighted_loss(self, loss: Any) -> Any:
+        """Returns this replica's part of the loss, before its gradient is taken. Collective: no.
+
+        Only here is the weight right for layers that exchange something in the middle (synchronised BatchNorm): what
+        flows back through the exchange comes from losses of replicas with different numbers of rows.
+        """
+        if self.kind is not Kind.FIT or self.loss_is_weighted:
+            return loss
+        self.loss_is_weighted = True
+        return loss * tf.cast(self.weight, loss.dtype)
+
+    def exchanged(self, value: Any) -> Any:
+        """Returns what a layer's own exchange gets from this replica: zeros where the row it sees does not count."""
+        if self._sums_itself or self.kind not in {Kind.FIT, Kind.TEST} or isinstance(value, tf.IndexedSlices):
+            return value
+        value = tf.convert_to_tensor(value)
+        return tf.where(self.counts, value, tf.zeros_like(value))
+
     def weighted(self, gradient: Any) -> Any:
         """Returns this replica's part of a gradient: weighted by rows in `fit`, as it is in an own loop.
 
@@ -175,7 +202,7 @@ class ReplicaStep:
             return gradient
         if isinstance(gradient, tf.IndexedSlices):
             return tf.IndexedSlices(self.weighted(gradient.values), gradient.indices, gradient.dense_shape)
-        part = gradient * tf.cast(self.weight, gradient.dtype)
+        part = gradient if self.loss_is_weighted else gradient * tf.cast(self.weight, gradient.dtype)
         return tf.where(self.counts, part, tf.zeros_like(part))
 
     def reduce_gradients(self, gradients: list[Any]) -> list[Any]:
