@@ -20,7 +20,10 @@ def pair(tmp_path):
     for rank in range(2):
         (tmp_path / f"worker-{rank}").mkdir()
         pages.append(StatusWriter(tmp_path / f"worker-{rank}" / "status"))
-    return [ChiefWrites(rank, 2, pages[rank], tmp_path) for rank in range(2)], pages
+    writes = [ChiefWrites(rank, 2, pages[rank], tmp_path) for rank in range(2)]
+    yield writes, pages
+    for each in writes:
+        each.close()
 
 
 class InThread:

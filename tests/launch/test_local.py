@@ -24,7 +24,7 @@ def test_chief_is_shown_and_all_are_kept(start_job):
     assert job.out == "hello from 0\n"
     assert "whisper from 0\n" in job.err
     assert "from 1" not in job.err
-    assert "2 workers on" in job.err and "transport ring" in job.err
+    assert "2 workers on" in job.err and "tensors over ring" in job.err
     worker_1 = job.run_directory / "attempts/0/worker-1"
     assert (worker_1 / "stdout.log").read_text() == "hello from 1\n"
     assert (worker_1 / "stderr.log").read_text() == "whisper from 1\n"

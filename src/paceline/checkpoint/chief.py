@@ -73,6 +73,11 @@ class ChiefWrites:
             return Outcome(False, written["result"])
         return Outcome(True, self._guarded(do))
 
+    def close(self) -> None:
+        """Lets go of the record; a worker's own stays open until it ends. Collective: no."""
+        if self.size > 1:
+            self._record.close()
+
     def _write(self, name: str, do: Callable[[], T]) -> T:
         result = self._guarded(do)
         line = json.dumps({"path": name, "result": result if isinstance(result, str) else None}).encode() + b"\n"
