@@ -181,7 +181,8 @@ class ReplicaStep:
         Only here is the weight right for layers that exchange something in the middle (synchronised BatchNorm): what
         flows back through the exchange comes from losses of replicas with different numbers of rows.
         """
-        if self.kind is not Kind.FIT or self.loss_is_weighted:
+        if self.kind is not Kind.FIT or self.loss_is_weighted or not self.puts_off:
+            # An own train_step may take gradients of several losses: each is weighted when it is reduced.
             return loss
         self.loss_is_weighted = True
         return loss * tf.cast(self.weight, loss.dtype)
