@@ -29,7 +29,7 @@ class _Unobserved:
     def before_step(self, model: Any, trace: Callable[[], None]) -> None:
         """Watches nothing."""
 
-    def after_step(self, model: Any, logs: Any) -> None:
+    def after_step(self, model: Any, result: Any) -> None:
         """Watches nothing."""
 
 

@@ -76,7 +76,7 @@ class SessionObserver:
         self._status.enter_collective()
         self._status.set_phase(_PHASES.get(self._calls[-1] if self._calls else "", Phase.STEP))
 
-    def after_step(self, model: Any, logs: Any) -> None:
+    def after_step(self, model: Any, result: Any) -> None:
         """Keeps the status page; checks a model that was only built by its first step."""
         if model in self._due:
             self._agree(model)
@@ -86,7 +86,7 @@ class SessionObserver:
             now = time.monotonic()
             if now - self._looked_at > _LOOK_EVERY_S:
                 self._looked_at = now
-                self._look(logs)
+                self._look(result)
             self._status.set_step(
                 self._step, self._epoch, self._place, self._steps_per_epoch, samples=self._samples, loss=self._loss
             )

@@ -61,8 +61,9 @@ def _hash(array: np.ndarray[Any, Any]) -> str:
 def unequal(model: Any, transport: Transport) -> list[str]:
     """Returns the names of variables whose copies differ, in this process or between workers. Collective: yes."""
     named = variables_of(model)
-    here = [i for i, n in enumerate(named) if "/" in digest(n.variable)]
-    there = differing(named, transport) if transport.size > 1 else []
+    digests = [digest(n.variable) for n in named]
+    here = [i for i, text in enumerate(digests) if "/" in text]
+    there = differing(digests, transport) if transport.size > 1 else []
     return [named[i].name for i in sorted({*here, *there})]
 
 
@@ -109,7 +110,7 @@ def check_same_variables(mine: list[Named], transport: Transport) -> list[str]:
     for rank, theirs in enumerate(everybody):
         if len(theirs) != len(everybody[0]) or [_anonymous(s) for s in theirs] != [_anonymous(s) for s in everybody[0]]:
             raise _different_models(everybody[0], theirs, rank)
-    different = differing(mine, transport)
+    different = differing([digest(n.variable) for n in mine], transport)
     for position in different:
         variable = mine[position].variable
         with tf.init_scope(), guard.not_training():
@@ -124,9 +125,8 @@ def tell_replaced(owner: str, names: list[str]) -> None:
         decisions.tell(f"{owner}: the workers began with different values; the chief's are taken for {listed}")
 
 
-def differing(named: list[Named], transport: Transport) -> list[int]:
-    """Returns the positions of variables whose bits are not the same on all workers. Collective: yes."""
-    digests = [digest(n.variable) for n in named]
+def differing(digests: list[str], transport: Transport) -> list[int]:
+    """Returns the positions of variables whose digests are not the same on all workers. Collective: yes."""
     everybody = [json.loads(part) for part in transport.gather_bytes(json.dumps(digests).encode())]
     return [i for i, group in enumerate(zip(*everybody, strict=True)) if len(set(group)) > 1]
 

@@ -37,7 +37,7 @@ def replica_function(model: Any, kind: Kind) -> Callable[..., Any]:
         step = ReplicaStep(kind, *share, puts_off=puts_off, known=seen)
         with current.entered(step):
             logs = step.finish(step_of(data), model.metrics)
-        _remember(seen, step.assigned)
+        step.remember(seen)
         return logs
 
     if not compiled:
@@ -74,7 +74,7 @@ def _compiled_step(model: Any, kind: Kind, seen: list[Any]) -> Callable[..., Any
         step = ReplicaStep(kind, *share, puts_off=True, known=seen)
         with current.entered(step), no_collectives() as counted:
             plan, tensors = step.collect(getattr(model, _STEPS[kind])(data))
-        _remember(seen, step.assigned)
+        step.remember(seen)
         plans[:] = [plan]
         attempts = counted.count
         return tensors
@@ -105,12 +105,6 @@ def _seen_before(model: Any, kind: Kind) -> list[Any]:
     present = {id(named.variable) for named in variables_of(model)}
     seen[:] = [variable for variable in seen if id(variable) in present]
     return seen
-
-
-def _remember(seen: list[Any], assigned: list[Any]) -> None:
-    for variable in assigned:
-        if not any(variable is other for other in seen):
-            seen.append(variable)
 
 
 def step_on_batch(model: Any, kind: Kind) -> Callable[..., Any]:

@@ -67,9 +67,7 @@ def _shared(function: Any) -> Any:
         with current.entered(step):
             result = function(*args, **kwargs)
             step.finish()
-        for variable in step.assigned:
-            if not any(variable is other for other in seen):
-                seen.append(variable)
+        step.remember(seen)
         return result
 
     return tf.autograph.experimental.do_not_convert(on_replica)

@@ -135,6 +135,10 @@ class ReplicaStep:
         """The Keras variables that were assigned to so far."""
         return [variable for variable, _ in self.before.values()]
 
+    def remember(self, seen: list[Any]) -> None:
+        """Adds the variables that this step assigned to and that are not in `seen` yet."""
+        seen += [variable for variable in self.assigned if not any(variable is other for other in seen)]
+
     # -- sums --------------------------------------------------------------------------------
 
     def sum_over_replicas(self, values: list[Any]) -> list[Any]:

@@ -32,8 +32,8 @@ class Observer(Protocol):
         """Called before each execution of steps; `trace()` builds the model and the graph without running it."""
         ...
 
-    def after_step(self, model: Any, logs: Any) -> None:
-        """Called after each execution of steps."""
+    def after_step(self, model: Any, result: Any) -> None:
+        """Called after each execution of steps with its logs, or with the outputs of a prediction."""
         ...
 
 
@@ -45,37 +45,27 @@ def install(strategy: Any, observer: Observer) -> None:
         observer: Told of what runs.
     """
     trainer = keras_trainer.TensorFlowTrainer
-    trainer.make_train_function = _making("train_function", Kind.FIT, observer)
-    trainer.make_test_function = _making("test_function", Kind.TEST, observer)
-
-    def make_predict_function(self: Any, force: bool = False) -> Any:
-        if self.predict_function is None or force:
-            inner = predict_function(self, observer.before_step)
-
-            def function(batches: Any) -> Any:
-                outputs = inner(batches)
-                observer.after_step(self, None)
-                return outputs
-
-            self.predict_function = function
-        return self.predict_function
-
-    trainer.make_predict_function = make_predict_function
+    before = observer.before_step
+    trainer.make_train_function = _making("train_function", lambda m: iterating_function(m, Kind.FIT, before), observer)
+    trainer.make_test_function = _making("test_function", lambda m: iterating_function(m, Kind.TEST, before), observer)
+    trainer.make_predict_function = _making("predict_function", lambda m: predict_function(m, before), observer)
     trainer._maybe_symbolic_build = _symbolic_build(strategy)
     _install_epoch_iterator(keras_trainer.TFEpochIterator)
     for name in ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"):
         setattr(trainer, name, _observed(name, getattr(trainer, name), strategy, observer))
 
 
-def _making(attribute: str, kind: Kind, observer: Observer) -> Callable[..., Any]:
+def _making(attribute: str, build: Callable[[Any], Callable[[Any], Any]], observer: Observer) -> Callable[..., Any]:
+    """Returns Keras' `make_..._function`: builds the function once and has the observer told after each call."""
+
     def make(self: Any, force: bool = False) -> Any:
         if getattr(self, attribute) is None or force:
-            inner = iterating_function(self, kind, observer.before_step)
+            inner = build(self)
 
-            def function(iterator: Any) -> Any:
-                logs = inner(iterator)
-                observer.after_step(self, logs)
-                return logs
+            def function(data: Any) -> Any:
+                result = inner(data)
+                observer.after_step(self, result)
+                return result
 
             setattr(self, attribute, function)
         return getattr(self, attribute)
