@@ -8,17 +8,14 @@ from typing import Any
 
 from paceline.errors import ConfigurationRefused
 from paceline.launch.facts import MachineFacts
-from paceline.launch.options import RunOptions
+from paceline.launch.options import ONE_PROCESS, RunOptions
 
-STRATEGIES = ("auto", "one-device", "mirrored", "multi-worker", "parameter-server", "tpu")
-COMMUNICATIONS = ("auto", "nccl", "ring", "mpi", "hierarchical", "one-device")
 _INSTALL_MPI = "pip install mpi4py mpich"
 # Source: Private_Dirty in smaps_rollup of a worker that has trained one dense layer (TensorFlow 2.21, x86-64): 243 MiB.
 _WORKER_BYTES = 240 * 2**20
 # Source: df /dev/shm while 2, 4 and 8 ranks are connected: 5.2 MiB each, also with messages of 100 MB (mpich 5.0.2).
 _SHARED_BYTES = 6 * 2**20
 _UNKNOWN_MEMORY_BYTES = 2**40
-_ONE_PROCESS = ("one-device", "mirrored")
 
 
 @dataclass(frozen=True)
@@ -101,7 +98,6 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
     Raises:
         ConfigurationRefused: What was asked for cannot work here.
     """
-    _check(options)
     gpus, gpus_reason = _usable_gpus(options, facts)
     workers = _workers(options, gpus, gpus_reason)
     num_workers = int(workers.value)
@@ -143,32 +139,6 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
     )
 
 
-def _check(options: RunOptions) -> None:
-    for name, value, known in (
-        ("--strategy", options.strategy, STRATEGIES),
-        ("--communication", options.communication, COMMUNICATIONS),
-    ):
-        if value not in known:
-            raise ConfigurationRefused(
-                f"{name} does not know this word.", got=f"{name} {value}", expected=" | ".join(known)
-            )
-    if options.workers is not None and options.workers < 1:
-        raise ConfigurationRefused("A job needs a worker.", got=f"--workers {options.workers}", expected="1 or more")
-    if options.replicas_per_worker < 1:
-        raise ConfigurationRefused(
-            "A worker needs a replica.",
-            got=f"--replicas-per-worker {options.replicas_per_worker}",
-            expected="1 or more",
-        )
-    if options.strategy in _ONE_PROCESS and (options.workers or 1) > 1:
-        raise ConfigurationRefused(
-            f"The strategy {options.strategy} is one process.",
-            got=f"--strategy {options.strategy} with --workers {options.workers}",
-            expected="--workers 1, or a strategy for several workers",
-            fix=f"paceline run --workers {options.workers} --strategy multi-worker {options.target}",
-        )
-
-
 def _check_room(num_workers: int, facts: MachineFacts) -> None:
     """Refuses workers that this machine cannot hold: it would not fail, but swap and kill for minutes."""
     most = max(1, (facts.memory_bytes or _UNKNOWN_MEMORY_BYTES) // _WORKER_BYTES)
@@ -193,7 +163,7 @@ def _usable_gpus(options: RunOptions, facts: MachineFacts) -> tuple[tuple[str, .
 def _workers(options: RunOptions, gpus: tuple[str, ...], gpus_reason: str) -> Decision:
     if options.workers is not None:
         return Decision("workers", options.workers, "asked for with --workers")
-    if options.strategy in _ONE_PROCESS:
+    if options.strategy in ONE_PROCESS:
         return Decision("workers", 1, f"--strategy {options.strategy} is one process")
     if gpus:
         return Decision("workers", len(gpus), f"one for each GPU ({gpus_reason})")
