@@ -48,8 +48,9 @@ format: $(INSTALLED) ## format the code and mend what can be mended
 	"$(BIN)/ruff" format
 
 support: $(INSTALLED) ## make docs/support.md from test results
-	-"$(BIN)/python" -m pytest -m support --support-json build/support.json $(PYTEST_ARGS)
-	"$(BIN)/python" scripts/support.py build/support.json docs/support.md
+	-"$(BIN)/python" -m pytest -m support --every-gang --support-json build/support.json $(PYTEST_ARGS)
+	-"$(BIN)/python" -m pytest -m support --over-ring --support-json build/support-ring.json tests/scripts $(PYTEST_ARGS)
+	"$(BIN)/python" scripts/support.py build/support.json build/support-ring.json docs/support.md
 
 clean: ## remove .venv and everything that was built
 	rm -rf "$(VENV)" .venv-newest .venv-oldest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

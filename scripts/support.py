@@ -1,7 +1,10 @@
 """Writes docs/support.md from the results of the tests that are marked ``support``.
 
     pytest --support-json build/support.json
-    python scripts/support.py build/support.json docs/support.md
+    python scripts/support.py build/support.json [MORE.json ...] docs/support.md
+
+Features that are about jobs of several processes (no test claims them for one process) have a table of their own,
+without the columns of one process.
 
 A cell is ``works`` when every test that claims it passed, ``refused`` (with the reason) when the tests that
 prove the refusal passed, ``fails`` when one failed, and ``never run`` when no test of it was executed.
@@ -28,11 +31,14 @@ COLUMNS: tuple[tuple[str, str], ...] = (
 )
 """(strategy, transport) of each column; a test may claim no other."""
 
+ONE_PROCESS = ("one-device", "mirrored", "tpu")
+"""Strategies that a job of one process can have."""
+
 HEAD = """\
 # What works
 
 Made by `make support` from the results of the tests; do not edit it. A row is a feature, a column a strategy and the
-transport under it.
+transport under it. No GPU and no TPU was at hand: what needs one has never run.
 
 - **works**: every test of it passed.
 - **refused**: a test proves that it is refused; the reason stands below.
@@ -101,23 +107,43 @@ def render(results: Sequence[Result]) -> str:
     by_cell: dict[Cell, list[Result]] = defaultdict(list)
     for result in results:
         by_cell[result.cell].append(result)
-    features = sorted({cell[0] for cell in by_cell})
+    if not by_cell:
+        return f"{HEAD}\nNo test is marked `support` yet.\n"
+    training = {feature for feature, strategy, _ in by_cell if strategy in ONE_PROCESS}
+    jobs = {feature for feature, _, _ in by_cell} - training
+    several = tuple(column for column in COLUMNS if column[0] not in ONE_PROCESS)
     notes: list[str] = []
+    parts = [
+        f"## {title}\n\n{_table(sorted(features), columns, by_cell, notes)}\n"
+        for title, features, columns in (("Training", training, COLUMNS), ("Jobs of several processes", jobs, several))
+        if features
+    ]
+    if notes:
+        reasons = "".join(f"{number}. {_escaped(reason)}\n" for number, reason in enumerate(notes, start=1))
+        parts.append(f"## Reasons of refusal\n\n{reasons}")
+    return "\n".join([HEAD, *parts])
+
+
+def _table(
+    features: Sequence[str],
+    columns: Sequence[tuple[str, str]],
+    by_cell: Mapping[Cell, Sequence[Result]],
+    notes: list[str],
+) -> str:
+    """Returns one table; new reasons of refusal are added to `notes`."""
     lines = [
-        "| feature | " + " | ".join(f"{strategy}, {transport}" for strategy, transport in COLUMNS) + " |",
-        "|---" * (len(COLUMNS) + 1) + "|",
+        "| feature | " + " | ".join(f"{strategy}, {transport}" for strategy, transport in columns) + " |",
+        "|---" * (len(columns) + 1) + "|",
     ]
     for feature in features:
         words = []
-        for column in COLUMNS:
+        for column in columns:
             word, reason = verdict(by_cell.get((feature, *column), []))
             if reason and reason not in notes:
                 notes.append(reason)
             words.append(f"{word} ({notes.index(reason) + 1})" if reason else word)
         lines.append(f"| {_escaped(feature)} | " + " | ".join(words) + " |")
-    table = "\n".join(lines) if features else "No test is marked `support` yet."
-    reasons = "".join(f"{number}. {_escaped(reason)}\n" for number, reason in enumerate(notes, start=1))
-    return f"{HEAD}\n{table}\n" + (f"\nReasons of refusal:\n\n{reasons}" if reasons else "")
+    return "\n".join(lines)
 
 
 def _escaped(text: str) -> str:
@@ -126,13 +152,13 @@ def _escaped(text: str) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Reads the results, writes the table."""
-    if len(arguments) != len(("results", "table")):
-        print("usage: support.py RESULTS.json TABLE.md", file=sys.stderr)
+    if len(arguments) < len(("results", "table")):
+        print("usage: support.py RESULTS.json [MORE.json ...] TABLE.md", file=sys.stderr)
         return 2
-    source, target = (Path(argument) for argument in arguments)
-    text = render(parse(json.loads(source.read_text(encoding="utf-8"))))
-    target.write_text(text, encoding="utf-8")
-    print(f"{target} written from {source}")
+    *sources, target = (Path(argument) for argument in arguments)
+    results = [result for source in sources for result in parse(json.loads(source.read_text(encoding="utf-8")))]
+    target.write_text(render(results), encoding="utf-8")
+    print(f"{target} written from {', '.join(map(str, sources))}")
     return 0
 
 

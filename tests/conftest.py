@@ -20,6 +20,8 @@ settings.load_profile("paceline")
 
 def pytest_addoption(parser):
     parser.addoption("--support-json", metavar="FILE", help="write the results of tests marked `support` to FILE")
+    parser.addoption("--every-gang", action="store_true", help="run every conformance case in every gang")
+    parser.addoption("--over-ring", action="store_true", help="what tests run over MPI by default, run over RING")
     if importlib.util.find_spec("pytest_timeout") is None:
         parser.addini("timeout", "needs pytest-timeout, which is not installed here: tests have no limit")
 
@@ -40,6 +42,8 @@ def pytest_collection_modifyitems(config, items):
             if marker.args or unknown or missing:
                 msg = f"{item.nodeid}: support() wants {', '.join(PARTS)} and may have refused; got {marker}"
                 raise pytest.UsageError(msg)
+            if config.getoption("--over-ring") and cell["transport"] == "mpi":
+                cell["transport"] = "ring"
             config.stash[_CELLS].setdefault(item.nodeid, []).append(cell)
 
 

@@ -31,7 +31,8 @@ class Gang:
         workers: Number of processes.
         strategy: Column of docs/support.md.
         transport: Column of docs/support.md.
-        whole: Whether it runs every case, else those that name it.
+        whole: Whether it runs every case in every run of the tests; else those that name it, and every case for
+            docs/support.md (`--every-gang`).
         core: Whether it runs the cases that some small gang runs: where the path differs, not every feature again.
     """
 
@@ -46,7 +47,7 @@ class Gang:
 
 GANGS = (
     Gang(name="plain", options=None),
-    Gang(name="one", options=("--workers", "1")),
+    Gang(name="one", options=("--workers", "1"), whole=False, core=True),
     Gang(name="two", options=("--workers", "2"), workers=2, strategy="multi-worker", transport="mpi"),
     Gang(
         name="mirrored",

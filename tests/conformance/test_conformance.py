@@ -26,15 +26,14 @@ COMPARED = [gang for gang in GANGS if gang.options]
 
 
 def takes(gang: Gang, case: Case) -> bool:
-    chosen = gang.whole or gang.name in case.on or (gang.core and bool(case.on))
-    return chosen and gang.name not in case.not_on
+    return gang.whole or gang.name in case.on or (gang.core and bool(case.on))
 
 
 def pairs(gangs: list[Gang], kind: str, condition=lambda case: True):
     found = []
     for gang in gangs:
         for case in TABLE:
-            if not takes(gang, case) or not condition(case):
+            if gang.name in case.not_on or not condition(case):
                 continue
             marks = [pytest.mark.support(feature=case.feature, strategy=gang.strategy, transport=gang.transport)]
             reason = case.known.get(f"{gang.name} {kind}") or case.known.get(f"* {kind}")
@@ -42,6 +41,8 @@ def pairs(gangs: list[Gang], kind: str, condition=lambda case: True):
                 marks.append(pytest.mark.xfail(reason=reason, strict=True))
             if case.newest_only:
                 marks.append(pytest.mark.newest_only)
+            if not takes(gang, case):
+                marks.append(pytest.mark.every_gang)
             if not case.on or gang.name not in ("one", "two"):
                 # The oldest tested versions run the core of the table, on one worker and on two.
                 marks.append(pytest.mark.whole_table)

@@ -59,8 +59,9 @@ class Outcome:
 
 
 @pytest.fixture(scope="session")
-def start(tmp_path_factory):
+def start(tmp_path_factory, request):
     """Returns a function that runs a program to its end."""
+    transport = ["--communication", "ring"] if request.config.getoption("--over-ring") else []
 
     def run(
         program, *arguments, workers=2, options=(), command=None, folder=None, env=None, plain=False, python_path=""
@@ -70,8 +71,9 @@ def start(tmp_path_factory):
         facts.mkdir(exist_ok=True)
         target = command or [str(PROGRAMS / program) if (PROGRAMS / program).exists() else program]
         head = [sys.executable]
+        chosen = transport if workers > 1 else []
         if not plain:
-            head += ["-m", "paceline", "run", "--workers", str(workers), "--seed", "11", *options]
+            head += ["-m", "paceline", "run", "--workers", str(workers), "--seed", "11", *chosen, *options]
         path = os.pathsep.join(filter(None, [str(ROOT / "src"), str(python_path), os.environ.get("PYTHONPATH", "")]))
         variables = {**os.environ, "PYTHONPATH": path, "FACTS": str(facts), "TF_CPP_MIN_LOG_LEVEL": "3", **(env or {})}
         began = time.monotonic()

@@ -26,7 +26,7 @@ def result(request, results):
     feature="script makes MirroredStrategy or MultiWorkerMirroredStrategy", strategy="multi-worker", transport="mpi"
 )
 @pytest.mark.support(
-    feature="script makes MirroredStrategy or MultiWorkerMirroredStrategy", strategy="mirrored", transport="none"
+    feature="script makes MirroredStrategy or MultiWorkerMirroredStrategy", strategy="mirrored", transport="in-process"
 )
 def test_constructors_return_the_jobs_strategy(result):
     assert result.same("isinstance") == [True] * 5

@@ -25,7 +25,9 @@ def two(request, start):
 
 
 @pytest.mark.support(feature="model, optimizer or compile outside of scope", strategy="multi-worker", transport="mpi")
-@pytest.mark.support(feature="model, optimizer or compile outside of scope", strategy="mirrored", transport="none")
+@pytest.mark.support(
+    feature="model, optimizer or compile outside of scope", strategy="mirrored", transport="in-process"
+)
 @pytest.mark.parametrize("case", CASES)
 def test_every_place_trains_alike(one, two, case):
     within = two.facts[0]["results"]

@@ -50,11 +50,18 @@ def test_what_works_and_is_refused_is_a_fault_of_the_tests(support):
 
 
 def test_no_cell_is_empty(support):
-    text = support.render([result(support, "passed"), result(support, "failed", feature="b")])
+    text = support.render([result(support, "passed", column=("mirrored", "in-process")), result(support, "failed")])
     rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("|") and "---" not in line]
-    assert len(rows) == 3
+    assert len(rows) == 2
     assert {len(row) for row in rows} == {len(support.COLUMNS) + 1}
     assert all(cell.strip() for row in rows for cell in row)
+
+
+def test_features_of_several_processes_have_a_table_of_their_own(support):
+    text = support.render([result(support, "passed", column=("one-device", "none")), result(support, "passed", "job")])
+    training, jobs = text.split("## Jobs of several processes")
+    assert "one-device" in training and "| fit |" in training and "| job |" not in training
+    assert "one-device" not in jobs and "| job |" in jobs
 
 
 def test_an_unknown_column_is_refused(support):
@@ -108,10 +115,10 @@ def test_from_marked_tests_to_the_table(tmp_path):
     cells = {
         row[0].strip(): [c.strip() for c in row[1:]] for line in table.splitlines() if (row := line.split("|")[1:-1])
     }
-    assert cells["fit"][3:6] == ["works", "works", "never run"]
-    assert cells["predict"][3:5] == ["fails", "never run"]
-    assert cells["bare loop"][3] == "refused (1)"
-    assert cells["export"][3] == "never run"
+    assert cells["fit"][:3] == ["works", "works", "never run"]
+    assert cells["predict"][:2] == ["fails", "never run"]
+    assert cells["bare loop"][0] == "refused (1)"
+    assert cells["export"][0] == "never run"
 
 
 def test_a_marker_that_lacks_a_part_stops_the_run(tmp_path):
