@@ -7,6 +7,7 @@ A callback that looks at a clock, at the disk or at its own random numbers does 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import keras
@@ -14,6 +15,7 @@ import numpy as np
 from keras.src.callbacks.callback_list import CallbackList
 
 from paceline.collectives.transport import Transport
+from paceline.training.pace import current_loop
 
 #: Callbacks of Keras whose batch hooks never stop anything.
 _HARMLESS = (
@@ -24,6 +26,10 @@ _HARMLESS = (
     keras.callbacks.BackupAndRestore,
     keras.callbacks.CSVLogger,
 )
+
+
+#: What only shows where training is, and does so by time.
+_BARS = (keras.callbacks.History, keras.callbacks.ProgbarLogger)
 
 
 class _Loop(NamedTuple):
@@ -61,11 +67,11 @@ def install(transport: Transport) -> None:
     A callback may stand in the list of one worker only (`callbacks=[...] if is_chief()
     else []`), so whether batches need agreeing on is agreed on too, when a loop begins.
     """
-    if transport.size == 1:
-        return
     for loop in (_TRAIN, _TEST, _PREDICT):
         setattr(CallbackList, loop.begin, _beginning(getattr(CallbackList, loop.begin), transport, loop))
         setattr(CallbackList, loop.batch_end, _agreeing(getattr(CallbackList, loop.batch_end), transport, loop))
+    if transport.size == 1:
+        return
     for name in ("on_epoch_begin", "on_epoch_end"):
         setattr(CallbackList, name, _agreeing(getattr(CallbackList, name), transport, _TRAIN, every_time=True))
 
@@ -74,8 +80,13 @@ def _beginning(original: Any, transport: Transport, loop: _Loop) -> Any:
     @functools.wraps(original)
     def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(self, *args, **kwargs)
-        mine = any(_may_stop_at_a_batch(callback, loop) for callback in self.callbacks)
-        setattr(self, f"_paceline_{loop.name}", _any_worker(mine, transport))
+        stops = any(_may_stop_at_a_batch(callback, loop) for callback in self.callbacks)
+        looks = any(_looks_at_batches(callback, loop) for callback in self.callbacks)
+        stops, looks = _any_worker([stops, looks], transport)
+        setattr(self, f"_paceline_{loop.name}", stops)
+        running = current_loop()
+        if running is not None and loop is not _PREDICT:
+            running.pace.allowed = not looks
         return result
 
     return hook
@@ -84,18 +95,30 @@ def _beginning(original: Any, transport: Transport, loop: _Loop) -> Any:
 def _agreeing(original: Any, transport: Transport, loop: _Loop, *, every_time: bool = False) -> Any:
     @functools.wraps(original)
     def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
+        running = current_loop()
+        if not every_time and running is not None and running.done and loop is not _PREDICT:
+            args = (running.done - 1, *args[1:])
         result = original(self, *args, **kwargs)
         agrees = every_time or getattr(self, f"_paceline_{loop.name}", False)
-        if agrees and _any_worker(bool(getattr(self.model, loop.stop, False)), transport):
+        if agrees and _any_worker([bool(getattr(self.model, loop.stop, False))], transport)[0]:
             setattr(self.model, loop.stop, True)
         return result
 
     return hook
 
 
-def _any_worker(mine: bool, transport: Transport) -> bool:
-    """Returns whether it is so on any worker. Collective: yes."""
-    return bool(transport.all_reduce_host(np.array([int(mine)], np.int32))[0] > 0)
+def _any_worker(mine: Sequence[bool], transport: Transport) -> list[bool]:
+    """Returns of each whether it is so on any worker. Collective: yes."""
+    return [bool(count > 0) for count in transport.all_reduce_host(np.array(mine, np.int32))]
+
+
+def _looks_at_batches(callback: Any, loop: _Loop) -> bool:
+    """Returns whether a callback does anything at single batches; then each is a call of its own."""
+    if type(callback) in {keras.callbacks.ModelCheckpoint, keras.callbacks.BackupAndRestore}:
+        return bool(callback.save_freq != "epoch")
+    if type(callback) is keras.callbacks.TensorBoard:
+        return bool(callback.update_freq != "epoch" or callback._should_trace or callback.write_steps_per_second)
+    return type(callback) not in _BARS and _may_stop_at_a_batch(callback, loop)
 
 
 def _may_stop_at_a_batch(callback: Any, loop: _Loop) -> bool:

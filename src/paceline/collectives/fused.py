@@ -1,35 +1,102 @@
-"""One buffer for many tensors: a step needs one reduction, not one for each variable."""
+"""A few flat buffers for many tensors: a step needs one reduction, not one for each variable."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 
-def sum_dense(tensors: Sequence[tf.Tensor], all_reduce: Callable[[tf.Tensor], tf.Tensor]) -> list[tf.Tensor]:
-    """Returns the sums of `tensors` over replicas, with one call of `all_reduce` for each dtype.
+class Piece(NamedTuple):
+    """Where one tensor lies in the buffers.
+
+    Attributes:
+        buffer: Which buffer.
+        dtype: What it was before it was packed.
+        shape: Its shape: numbers where they are known, else an int32 tensor.
+        size: Its number of elements, as `shape`.
+    """
+
+    buffer: int
+    dtype: tf.DType
+    shape: Any
+    size: Any
+
+
+def pack(
+    tensors: Sequence[tf.Tensor], wires: Sequence[tf.DType] | None = None, bucket_bytes: int = 0
+) -> tuple[list[tf.Tensor], list[Piece]]:
+    """Returns flat buffers `[n]` that hold all of `tensors`, one for each dtype, and where each lies.
+
+    Args:
+        tensors: Dense tensors of any shapes and numeric dtypes.
+        wires: What each travels as; its own dtype by default.
+        bucket_bytes: Size at which a buffer is closed and another begun, from the last tensor to the first, as
+            gradients become ready; 0: none is closed.
+
+    The pieces hold no tensors, and may leave the function that packs, where all shapes are known.
+    """
+    places: dict[tf.DType, int] = {}
+    members: list[list[int]] = []
+    filled: list[int] = []
+    which: list[int] = [0] * len(tensors)
+    wires = [t.dtype for t in tensors] if wires is None else wires
+    order = range(len(tensors)) if not bucket_bytes else range(len(tensors) - 1, -1, -1)
+    for i in order:
+        wire = wires[i]
+        if wire not in places or (bucket_bytes and filled[places[wire]] >= bucket_bytes):
+            places[wire] = len(members)
+            members.append([])
+            filled.append(0)
+        place = which[i] = places[wire]
+        members[place].append(i)
+        filled[place] += (tensors[i].shape.num_elements() or 0) * wire.size
+    buffers = []
+    for group in members:
+        flat = [tf.cast(tf.reshape(tensors[i], [-1]), wires[i]) for i in sorted(group)]
+        buffers.append(flat[0] if len(flat) == 1 else tf.concat(flat, axis=0))
+    return buffers, [_piece(tensor, which[i]) for i, tensor in enumerate(tensors)]
+
+
+def _piece(tensor: tf.Tensor, buffer: int) -> Piece:
+    if tensor.shape.is_fully_defined():
+        return Piece(buffer, tensor.dtype, tensor.shape.as_list(), tensor.shape.num_elements())
+    return Piece(buffer, tensor.dtype, tf.shape(tensor), tf.size(tensor))
+
+
+def unpack(buffers: Sequence[tf.Tensor], pieces: Sequence[Piece]) -> list[tf.Tensor]:
+    """Returns the tensors that `pack` has put into buffers, in their order, shapes and dtypes."""
+    results: list[tf.Tensor | None] = [None] * len(pieces)
+    for number, buffer in enumerate(buffers):
+        group = [i for i, piece in enumerate(pieces) if piece.buffer == number]
+        flat = [buffer] if len(group) == 1 else tf.split(buffer, [pieces[i].size for i in group], num=len(group))
+        for i, part in zip(group, flat, strict=True):
+            results[i] = tf.cast(tf.reshape(part, pieces[i].shape), pieces[i].dtype)
+    return [r for r in results if r is not None]
+
+
+def sum_dense(
+    tensors: Sequence[tf.Tensor],
+    all_reduce: Callable[[tf.Tensor], tf.Tensor],
+    wires: Sequence[tf.DType] | None = None,
+    bucket_bytes: int = 0,
+) -> list[tf.Tensor]:
+    """Returns the sums of `tensors` over replicas, with one call of `all_reduce` for each buffer of `pack`.
 
     Called by every replica. Collective: yes.
 
     Args:
         tensors: Dense tensors of any shapes and numeric dtypes.
         all_reduce: Sums one flat tensor `[n]` over all replicas.
+        wires: See `pack`.
+        bucket_bytes: See `pack`.
     """
-    results: list[tf.Tensor | None] = [None] * len(tensors)
-    for dtype in dict.fromkeys(t.dtype for t in tensors):
-        places = [i for i, t in enumerate(tensors) if t.dtype == dtype]
-        if len(places) == 1:
-            results[places[0]] = all_reduce(tensors[places[0]])
-            continue
-        sizes = [tf.size(tensors[i]) for i in places]
-        buffer = tf.concat([tf.reshape(tensors[i], [-1]) for i in places], axis=0)
-        pieces = tf.split(all_reduce(buffer), sizes, num=len(places))
-        for i, piece in zip(places, pieces, strict=True):
-            restored = tf.reshape(piece, tf.shape(tensors[i]))
-            restored.set_shape(tensors[i].shape)
-            results[i] = restored
-    return [r for r in results if r is not None]
+    buffers, pieces = pack(tensors, wires, bucket_bytes)
+    sums = unpack([all_reduce(buffer) for buffer in buffers], pieces)
+    for total, tensor in zip(sums, tensors, strict=True):
+        total.set_shape(tensor.shape)
+    return sums
 
 
 def sum_slices(slices: tf.IndexedSlices, gather_rows: Callable[[tf.Tensor], tf.Tensor]) -> tf.IndexedSlices:

@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from paceline.callbacks import alike
 from paceline.collectives.transport import Alone
 from paceline.session import hooks
 from paceline.session.state import State
@@ -29,8 +30,17 @@ class _Unobserved:
     def before_step(self, model: Any, trace: Callable[[], None]) -> None:
         """Watches nothing."""
 
-    def after_step(self, model: Any, result: Any) -> None:
+    def after_step(self, model: Any, result: Any, steps: int) -> None:
         """Watches nothing."""
+
+    def decided(self, model: Any, step: str, choice: Any) -> Any:
+        """Returns `choice`: there is no run that it could be a part of."""
+        del model, step
+        return choice
+
+    def chief_says(self, number: int) -> int:
+        """Returns `number`: this process is the chief."""
+        return number
 
 
 def start_alone() -> State:
@@ -43,5 +53,6 @@ def start_alone() -> State:
         strategy = JobStrategy.create(
             Alone(), gpus[0] if gpus else "/cpu:0", lambda dataset: dataset, make_resolver(None)
         )
+    alike.install(Alone())
     hooks.install(strategy, _Unobserved(), lambda line: print(f"paceline: {line}", file=sys.stderr))
     return State(strategy=strategy, rank=0, num_workers=1)

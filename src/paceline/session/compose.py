@@ -24,6 +24,7 @@ from paceline.session import hooks, state
 from paceline.session.observer import SessionObserver
 from paceline.session.script import run_script
 from paceline.session.seeds import seed_everything
+from paceline.session.stored import StoredDecisions
 from paceline.session.watch import StatusWatch
 from paceline.strategies.job import JobStrategy
 from paceline.strategies.local import LocalStrategy
@@ -62,7 +63,8 @@ class Session:
         self.journal.event("ready", replicas=strategy.num_replicas_in_sync, transport=transport.name)
         if self.rank == 0:
             self._write_versions()
-        observer = SessionObserver(transport, self.journal, self.status, self.tell)
+        stored = StoredDecisions(Path(self.job["run_dir"]) / "training.json", writes=self.rank == 0, tell=self.tell)
+        observer = SessionObserver(transport, self.journal, self.status, self.tell, stored)
         hooks.install(strategy, observer, self.tell)
         save_hooks.install(ChiefWrites(self.rank, self.size, self.status, self.attempt_dir))
         progress.install(observer)

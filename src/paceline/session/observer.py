@@ -9,10 +9,13 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from paceline.collectives.transport import Transport
 from paceline.errors import ScriptRefused
 from paceline.journal.status import Phase
-from paceline.training import agreement, progress
+from paceline.session.stored import StoredDecisions
+from paceline.training import agreement, decisions, progress
 
 #: The loss and the counters are read from the device this often: reading waits for the step.
 _LOOK_EVERY_S = 0.5
@@ -27,7 +30,15 @@ _PHASES = {
 class SessionObserver:
     """See `paceline.training.trainer.Observer`."""
 
-    def __init__(self, transport: Transport, journal: Any, status: Any, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        journal: Any,
+        status: Any,
+        tell: Callable[[str], None],
+        stored: StoredDecisions,
+    ) -> None:
+        self._stored = stored
         self._transport = transport
         self._journal = journal
         self._status = status
@@ -76,13 +87,13 @@ class SessionObserver:
         self._status.enter_collective()
         self._status.set_phase(_PHASES.get(self._calls[-1] if self._calls else "", Phase.STEP))
 
-    def after_step(self, model: Any, result: Any) -> None:
+    def after_step(self, model: Any, result: Any, steps: int) -> None:
         """Keeps the status page; checks a model that was only built by its first step."""
         if model in self._due:
             self._agree(model)
         if self._is_training():
-            self._step += model.steps_per_execution
-            self._place = self._place + model.steps_per_execution
+            self._step += steps
+            self._place += steps
             now = time.monotonic()
             if now - self._looked_at > _LOOK_EVERY_S:
                 self._looked_at = now
@@ -91,6 +102,22 @@ class SessionObserver:
                 self._step, self._epoch, self._place, self._steps_per_epoch, samples=self._samples, loss=self._loss
             )
         self._status.set_phase(Phase.CALLBACK if self._calls else Phase.SCRIPT)
+
+    def decided(self, model: Any, step: str, choice: Any) -> Any:
+        """Returns whether XLA compiles a step, as decided before in this run or now; says so where it does."""
+        name = f"XLA for the {step} of {model.name}"
+        choice = type(choice)(*self._stored.decide(name, choice.use, choice.reason))
+        self._journal.event("decision", name=name, value=choice.use, reason=choice.reason)
+        if choice.use and choice.reason != "jit_compile=True":
+            decisions.tell(f"{model.name}: XLA compiles its {step}: {choice.reason}")
+        return choice
+
+    def chief_says(self, number: int) -> int:
+        """Returns the chief's number. Collective: yes."""
+        if self._transport.size == 1:
+            return number
+        mine = number if self._transport.rank == 0 else 0
+        return int(self._transport.all_reduce_host(np.array([mine], np.int64))[0])
 
     def epoch_begins(self, epoch: int, steps: int | None) -> None:
         """Notes the epoch for the live view; `steps` is None while nobody knows."""

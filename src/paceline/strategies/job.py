@@ -22,6 +22,7 @@ from tensorflow.python.distribute import (
 from paceline.collectives import forbidden
 from paceline.collectives.fused import sum_dense, sum_slices
 from paceline.collectives.transport import Transport
+from paceline.step_options import StepOptions
 from paceline.strategies.run_hook import RunHook
 
 #: The classes that a script may name; `isinstance` must hold for each of them.
@@ -88,6 +89,8 @@ class JobReplicaContext(distribute_lib.ReplicaContext):
 class JobExtended(one_device_strategy.OneDeviceExtended):
     """What `JobStrategy` does: one device here, sums over a transport."""
 
+    step_options = StepOptions()
+
     def __init__(
         self,
         container: JobStrategy,
@@ -148,14 +151,22 @@ class JobExtended(one_device_strategy.OneDeviceExtended):
 
     # -- sums --------------------------------------------------------------------------------
 
-    def _sum(self, values: Sequence[Any]) -> list[Any]:
-        """Returns the sums over workers of dense tensors and of `IndexedSlices`. Collective: yes."""
+    def sum_all(
+        self, values: Sequence[Any], wires: Sequence[tf.DType] | None = None, bucket_bytes: int = 0
+    ) -> list[Any]:
+        """Returns the sums over workers of dense tensors and of `IndexedSlices`. Collective: yes.
+
+        Args:
+            values: Alike on every worker, but for the number of rows of slices.
+            wires: What each dense tensor travels as; its own dtype by default.
+            bucket_bytes: See `paceline.collectives.fused.pack`.
+        """
         if forbidden.is_forbidden():
             return list(values)
         results: list[Any] = list(values)
         dense = [i for i, v in enumerate(values) if not isinstance(v, tf.IndexedSlices)]
         tensors = [tf.convert_to_tensor(values[i]) for i in dense]
-        for i, total in zip(dense, sum_dense(tensors, self.transport.all_reduce), strict=True):
+        for i, total in zip(dense, sum_dense(tensors, self.transport.all_reduce, wires, bucket_bytes), strict=True):
             results[i] = total
         for i, value in enumerate(values):
             if isinstance(value, tf.IndexedSlices):
@@ -170,7 +181,7 @@ class JobExtended(one_device_strategy.OneDeviceExtended):
     def _reduce_all(self, reduce_op: Any, values: Sequence[Any]) -> list[Any]:
         if self.transport.size == 1:
             return list(values)
-        totals = self._sum(values)
+        totals = self.sum_all(values)
         if reduce_op == reduce_util.ReduceOp.MEAN:
             return [self._mean_from_sum(v) for v in totals]
         return totals

@@ -10,6 +10,7 @@ import tensorflow as tf
 from keras.src.backend.tensorflow.core import Variable
 from tensorflow.python.distribute import distribute_lib, mirrored_strategy
 
+from paceline.step_options import StepOptions
 from paceline.strategies.job import NAMED
 from paceline.strategies.resolver import make_resolver
 from paceline.strategies.run_hook import RunHook
@@ -31,6 +32,7 @@ class LocalStrategy(RunHook, *NAMED):  # type: ignore[misc]
         self: LocalStrategy = object.__new__(cls)
         extended = mirrored_strategy.MirroredExtended(self, devices=list(devices), cross_device_ops=cross_device_ops)
         extended._cluster_resolver = make_resolver(None)
+        extended.step_options = StepOptions()
         distribute_lib.Strategy.__init__(self, extended)
         return self
 

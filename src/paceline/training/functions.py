@@ -5,28 +5,42 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 from keras.src.backend.tensorflow.trainer import TensorFlowTrainer, concat
 
-from paceline.collectives.forbidden import no_collectives
 from paceline.data.share import cut_rows, leaves, total_rows, without_optionals
 from paceline.training import current, decisions, progress
 from paceline.training.agreement import variables_of
+from paceline.training.compiled import compiled_step
 from paceline.training.gather import gather_outputs
 from paceline.training.run import local_replicas, next_own_share, run_on_shares
-from paceline.training.step import Carried, Kind, Plan, ReplicaStep
+from paceline.training.step import Kind, ReplicaStep
 
 StepFunction = Callable[[Any], Any]
+BeforeStep = Callable[[Any, Callable[[], None]], None]
+
+
+class Result(NamedTuple):
+    """What an execution of steps leaves: the last step's logs, and how many steps were run."""
+
+    logs: Any
+    steps: int
+
 
 _STEPS = {Kind.FIT: "train_step", Kind.TEST: "test_step"}
 
 
-def replica_function(model: Any, kind: Kind) -> Callable[..., Any]:
-    """Returns what one replica does with its share in one training or test step."""
+def replica_function(model: Any, kind: Kind, *, compiled: bool) -> Callable[..., Any]:
+    """Returns what one replica does with its share in one training or test step.
+
+    Args:
+        model: The model.
+        kind: `FIT` or `TEST`.
+        compiled: Whether XLA compiles it, where that can be.
+    """
     step_of = getattr(model, _STEPS[kind])
-    compiled = bool(model.jit_compile) and not model.run_eagerly
     if model.distribute_strategy.num_replicas_in_sync == 1:
         alone = tf.function(step_of, jit_compile=True, reduce_retracing=True) if compiled else step_of
         return lambda data, *share: alone(data)
@@ -42,7 +56,7 @@ def replica_function(model: Any, kind: Kind) -> Callable[..., Any]:
 
     if not compiled:
         return whole_step
-    in_two_halves = _compiled_step(model, kind, seen)
+    in_two_halves = compiled_step(model, kind, step_of, seen)
     reasons: list[str] = []
     if not puts_off and kind is Kind.FIT:
         reasons.append("it is the model's own and may apply gradients in its middle")
@@ -55,41 +69,10 @@ def replica_function(model: Any, kind: Kind) -> Callable[..., Any]:
             if logs is not None:
                 return logs
             reasons.append("replicas exchange something in its middle (synchronised BatchNorm, a mask)")
-        decisions.tell(f"{model.name}: jit_compile=True has no effect on its {_STEPS[kind]}: {reasons[0]}")
+        decisions.tell(f"{model.name}: XLA does not compile its {_STEPS[kind]}: {reasons[0]}")
         return whole_step(data, *share)
 
     return on_replica
-
-
-def _compiled_step(model: Any, kind: Kind, seen: list[Any]) -> Callable[..., Any]:
-    """Returns a step whose forward and backward pass XLA compiles; the exchange and the update follow outside of it.
-
-    It returns None, and has done nothing, where that cannot be: something is exchanged in the step's middle.
-    """
-    plans: list[Plan] = []
-    attempts = 0
-
-    def first_half(data: Any, *share: Any) -> Carried:
-        nonlocal attempts
-        step = ReplicaStep(kind, *share, puts_off=True, known=seen)
-        with current.entered(step), no_collectives() as counted:
-            plan, tensors = step.collect(getattr(model, _STEPS[kind])(data))
-        step.remember(seen)
-        plans[:] = [plan]
-        attempts = counted.count
-        return tensors
-
-    first_half = tf.autograph.experimental.do_not_convert(first_half)
-    compiled = tf.function(first_half, jit_compile=True, reduce_retracing=True)
-
-    def step_in_two_halves(data: Any, *share: Any) -> Any:
-        compiled.get_concrete_function(data, *share)
-        if attempts:
-            return None
-        tensors = compiled(data, *share)
-        return ReplicaStep(kind, *share).complete(plans[0], tensors, model.metrics)
-
-    return step_in_two_halves
 
 
 _seen: weakref.WeakKeyDictionary[Any, dict[Kind, list[Any]]] = weakref.WeakKeyDictionary()
@@ -107,9 +90,9 @@ def _seen_before(model: Any, kind: Kind) -> list[Any]:
     return seen
 
 
-def step_on_batch(model: Any, kind: Kind) -> Callable[..., Any]:
+def step_on_batch(model: Any, kind: Kind, *, compiled: bool) -> Callable[..., Any]:
     """Returns a function of one global batch that runs a step and returns its logs. Collective: yes."""
-    on_replica = replica_function(model, kind)
+    on_replica = replica_function(model, kind, compiled=compiled)
     strategy = model.distribute_strategy
 
     def one_step(batch: Any, own_share: bool = False) -> Any:
@@ -123,52 +106,60 @@ def step_on_batch(model: Any, kind: Kind) -> Callable[..., Any]:
     return tf.function(one_step, reduce_retracing=True)
 
 
-def iterating_function(
-    model: Any, kind: Kind, before_step: Callable[[Any, Callable[[], None]], None]
-) -> Callable[[Any], Any]:
-    """Returns Keras' `train_function` or `test_function`: takes an iterator, runs steps, returns logs. Collective: yes.
+def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compiled: bool) -> Callable[[Any], Result]:
+    """Returns Keras' `train_function` or `test_function`: takes an iterator, runs steps. Collective: yes.
+
+    An iterator says in `paceline_steps` how many steps are to be run; by default as many as the model's
+    `steps_per_execution`.
 
     Args:
         model: The model.
         kind: `FIT` or `TEST`.
         before_step: Called before each execution with the model and a function that traces the step without running it.
+        compiled: Whether XLA compiles the step, where that can be.
     """
-    one_step = step_on_batch(model, kind)
-    steps = model.steps_per_execution
+    one_step = step_on_batch(model, kind, compiled=compiled)
     strategy = model.distribute_strategy
-    many = _many_steps(one_step, steps)
+    single, many = _single_step(one_step), _many_steps(one_step)
     if not model.run_eagerly:
-        many = tf.function(many, reduce_retracing=True)
+        single, many = tf.function(single, reduce_retracing=True), tf.function(many, reduce_retracing=True)
     peek = tf.function(tf.autograph.experimental.do_not_convert(functools.partial(next_own_share, strategy)))
-
     own: list[Any] = []
 
-    def on_own_shares(iterator: Any) -> Any:
-        logs = None
+    def on_own_shares(iterator: Any, steps: int) -> Result:
+        logs, done = None, 0
         for _ in range(steps):
             batch, any_left = peek(iterator)
             if not any_left:
                 break
             before_step(model, functools.partial(_own_step, model, one_step, own, iterator))
-            logs = _own_step(model, one_step, own, iterator)(batch)
-        if logs is None:
+            logs, done = _own_step(model, one_step, own, iterator)(batch), done + 1
+        if not done:
             raise StopIteration
-        return logs
+        return Result(logs, done)
 
-    def on_arrays(batches: Any) -> Any:
-        logs = None
+    def on_arrays(batches: Any, steps: int) -> Result:
+        logs, done = None, 0
         for _, batch in zip(range(steps), batches, strict=False):
             before_step(model, functools.partial(_trace, model, one_step, batch))
-            logs = one_step(batch)
-        return logs
+            logs, done = one_step(batch), done + 1
+        return Result(logs, done)
 
-    def function(iterator: Any) -> Any:
+    def function(iterator: Any) -> Result:
+        steps = getattr(iterator, "paceline_steps", None) or model.steps_per_execution
         if not isinstance(iterator, tf.data.Iterator):
-            return on_arrays(iterator)
+            return on_arrays(iterator, steps)
         if getattr(iterator, "paceline_own_share", False):
-            return on_own_shares(iterator)
-        before_step(model, lambda: _trace(model, many, iterator))
-        return many(iterator)
+            return on_own_shares(iterator, steps)
+        # By itself, also where many follow: variables cannot be made inside a loop.
+        before_step(model, lambda: _trace(model, single, iterator))
+        if steps == 1:
+            return Result(single(iterator), 1)
+        _trace(model, single, iterator)
+        logs, done = many(iterator, tf.constant(steps))
+        if not done:
+            raise tf.errors.OutOfRangeError(None, None, "End of sequence")
+        return Result(logs, int(done))
 
     return function
 
@@ -194,10 +185,11 @@ def _trace(model: Any, function: Any, *arguments: Any, **options: Any) -> None:
         function.get_concrete_function(*arguments, **options)
 
 
-def _many_steps(one_step: StepFunction, steps: int) -> StepFunction:
-    """Returns a function of an iterator that runs up to `steps` steps and returns the last one's logs."""
+def _single_step(one_step: StepFunction) -> StepFunction:
+    """Returns a function of an iterator that runs one step and returns its logs."""
 
-    def first_step(batch: Any) -> Any:
+    def single(iterator: Any) -> Any:
+        batch = iterator.get_next()
         # Nothing of a step may happen before its data are there: at the end of the data there are none.
         # Not inside the step: a variable that it creates would depend on the data and could not be lifted out.
         # By an operation in between: TensorFlow drops a dependency on what is an input of the call already,
@@ -207,17 +199,29 @@ def _many_steps(one_step: StepFunction, steps: int) -> StepFunction:
         with tf.control_dependencies([] if tf.executing_eagerly() else [arrived]):
             return one_step(batch)
 
-    def many(iterator: Any) -> Any:
-        logs = first_step(iterator.get_next())
-        if steps == 1:
-            return logs
+    return tf.autograph.experimental.do_not_convert(single)
+
+
+def _many_steps(one_step: Any) -> Callable[[Any, Any], tuple[Any, Any]]:
+    """Returns a function of an iterator and a number that runs up to so many steps.
+
+    It returns the last step's logs, and how many steps there were data for.
+    """
+
+    def eagerly(iterator: Any, steps: Any) -> tuple[Any, Any]:
+        logs, done = None, 0
+        while done < int(steps):
+            optional = iterator.get_next_as_optional()
+            if not optional.has_value():
+                break
+            logs, done = one_step(optional.get_value()), done + 1
+        return logs, done
+
+    def many(iterator: Any, steps: Any) -> tuple[Any, Any]:
         if tf.executing_eagerly():
-            for _ in range(steps - 1):
-                optional = iterator.get_next_as_optional()
-                if not optional.has_value():
-                    break
-                logs = one_step(optional.get_value())
-            return logs
+            return eagerly(iterator, steps)
+        outputs = one_step.get_concrete_function(iterator.element_spec).structured_outputs
+        specs = [log for log in tf.nest.flatten(outputs) if log is not None]  # a loop carries no None
 
         def condition(done: Any, optional: Any, logs: Any) -> Any:
             del logs
@@ -225,19 +229,23 @@ def _many_steps(one_step: StepFunction, steps: int) -> StepFunction:
 
         def body(done: Any, optional: Any, logs: Any) -> Any:
             del logs
-            logs = one_step(optional.get_value())
+            logs = [log for log in tf.nest.flatten(one_step(optional.get_value())) if log is not None]
             following = tf.cond(done + 1 < steps, iterator.get_next_as_optional, lambda: optional)
             return done + 1, following, logs
 
-        with tf.control_dependencies([x for x in tf.nest.flatten(logs) if isinstance(x, tf.Tensor)]):
-            first = iterator.get_next_as_optional()
-        loop = tf.while_loop(condition, body, [tf.constant(1), first, logs], parallel_iterations=1)
-        return loop[2]
+        first = iterator.get_next_as_optional()
+        none_yet = [tf.zeros([size or 0 for size in log.shape.as_list()], log.dtype) for log in specs]
+        shapes = [tf.TensorShape([]), first._type_spec, [log.shape for log in specs]]
+        start = [tf.constant(0), first, none_yet]
+        done, _, logs = tf.while_loop(condition, body, start, shape_invariants=shapes, parallel_iterations=1)
+        following = iter(logs)
+        filled = [None if log is None else next(following) for log in tf.nest.flatten(outputs)]
+        return tf.nest.pack_sequence_as(outputs, filled), done
 
     return tf.autograph.experimental.do_not_convert(many)
 
 
-def predict_function(model: Any, before_step: Callable[[Any, Callable[[], None]], None]) -> Callable[[list[Any]], Any]:
+def predict_function(model: Any, before_step: BeforeStep) -> Callable[[list[Any]], Any]:
     """Returns Keras' `predict_function`: takes a list of global batches, returns their outputs. Collective: yes.
 
     Every worker gets the outputs of all rows, in the order of the data.

@@ -34,11 +34,13 @@ class Carried(NamedTuple):
     """The tensors of a step between its two halves.
 
     Attributes:
-        outgoing: This replica's addends: gradients, changes of states, logs.
+        gradients: This replica's addends: gradients of updates that were put off.
+        rest: Its other addends: changes of states, logs, the fingerprint.
         before: The states' values from before the step.
     """
 
-    outgoing: list[Any]
+    gradients: list[Any]
+    rest: list[Any]
     before: list[Any]
 
 
@@ -141,24 +143,43 @@ class ReplicaStep:
 
     # -- sums --------------------------------------------------------------------------------
 
-    def sum_over_replicas(self, values: list[Any]) -> list[Any]:
-        """Returns sums over all replicas of tensors and `IndexedSlices`. Collective: yes."""
+    def sum_over_replicas(self, values: list[Any], num_gradients: int = 0) -> list[Any]:
+        """Returns sums over all replicas of tensors and `IndexedSlices`. Collective: yes.
+
+        The first `num_gradients` are gradients: they travel as `StepOptions` says.
+        """
         if not values:
             return []
         guard.note_exchange()
         self._sums_itself = True
         try:
-            return self._sum(values)
+            return self._sum(values, num_gradients)
         finally:
             self._sums_itself = False
 
-    def _sum(self, values: list[Any]) -> list[Any]:
+    def wire(self, gradient: Any) -> Any:
+        """Returns the dtype that a gradient travels as."""
+        options = self.context.strategy.extended.step_options
+        shortens = hasattr(self.context.strategy, "transport") and gradient.dtype == tf.float32
+        return tf.as_dtype(options.wire_dtype) if shortens else gradient.dtype
+
+    def _sum(self, values: list[Any], num_gradients: int) -> list[Any]:
+        extended = self.context.strategy.extended
+        bucket_bytes = extended.step_options.bucket_bytes
+        dense = [(v, i) for i, v in enumerate(values) if not isinstance(v, tf.IndexedSlices)]
+        wires = [self.wire(v) if i < num_gradients else v.dtype for v, i in dense]
         if hasattr(self.context.strategy, "transport"):
-            return list(self.context.all_reduce(tf.distribute.ReduceOp.SUM, values))
+            return list(extended.sum_all(values, wires, bucket_bytes))
         # A collective of TensorFlow's is bound to one shape (2.19 to 2.21), and slices have as many rows as they happen
         # to have: in one process they are put one after the other without any.
-        dense = [v for v in values if not isinstance(v, tf.IndexedSlices)]
-        sums = iter(sum_dense(dense, lambda buffer: self.context.all_reduce(tf.distribute.ReduceOp.SUM, buffer)))
+        sums = iter(
+            sum_dense(
+                [v for v, _ in dense],
+                lambda buffer: self.context.all_reduce(tf.distribute.ReduceOp.SUM, buffer),
+                wires,
+                bucket_bytes,
+            )
+        )
         return [sum_slices(v, self._gather_rows) if isinstance(v, tf.IndexedSlices) else next(sums) for v in values]
 
     def _gather_rows(self, tensor: Any) -> Any:
@@ -213,7 +234,7 @@ class ReplicaStep:
     def reduce_gradients(self, gradients: list[Any]) -> list[Any]:
         """Returns the gradients of all replicas together, None where there is none. Collective: yes."""
         present = [g for g in gradients if g is not None]
-        reduced = iter(self.sum_over_replicas([self.weighted(g) for g in present]))
+        reduced = iter(self.sum_over_replicas([self.weighted(g) for g in present], len(present)))
         return [None if g is None else next(reduced) for g in gradients]
 
     # -- the end of the step -----------------------------------------------------------------
@@ -230,7 +251,10 @@ class ReplicaStep:
             `logs`, the same on every replica.
         """
         plan, tensors = self.collect(logs)
-        return self.complete(plan, tensors, metrics)
+        sums = self.sum_over_replicas([*tensors.gradients, *tensors.rest], len(tensors.gradients))
+        logs, fingerprints = self.settle(plan, sums, tensors.before, metrics)
+        progress.note_step(self.fingerprint * self.num_replicas, fingerprints)
+        return logs
 
     def collect(self, logs: Any = None) -> tuple[Plan, Carried]:
         """Returns what this replica sends, and the plan of what is done with the sums. Collective: no.
@@ -239,13 +263,11 @@ class ReplicaStep:
         """
         shared = [(variable, old) for variable, old in self.before.values() if _is_shared(variable)]
         flat_logs = [None if value is None else tf.convert_to_tensor(value) for value in tf.nest.flatten(logs)]
-        outgoing = [self.weighted(g) for put_off in self.put_off for g in put_off.gradients if g is not None]
-        outgoing += [self._state_part(variable, old) for variable, old in shared]
+        gradients = [self.weighted(g) for put_off in self.put_off for g in put_off.gradients if g is not None]
         readers = [self._reader(value) for value in tf.nest.flatten(logs)]
-        outgoing += [
-            self._log_part(v) for v, reader in zip(flat_logs, readers, strict=True) if not (v is None or reader)
-        ]
-        outgoing += [self.fingerprint]
+        rest = [self._state_part(variable, old) for variable, old in shared]
+        rest += [self._log_part(v) for v, reader in zip(flat_logs, readers, strict=True) if not (v is None or reader)]
+        rest += [self.fingerprint]
         plan = Plan(
             updates=[(p.optimizer, [g is not None for g in p.gradients], p.variables) for p in self.put_off],
             states=[variable for variable, _ in shared],
@@ -254,13 +276,25 @@ class ReplicaStep:
             log_dtypes=[None if value is None else value.dtype for value in flat_logs],
             log_readers=readers,
         )
-        return plan, Carried(outgoing, [old for _, old in shared])
+        return plan, Carried(gradients, rest, [old for _, old in shared])
 
-    def complete(self, plan: Plan, tensors: Carried, metrics: Iterable[Any] = ()) -> Any:
-        """Sums what all replicas collected, updates states and weights, returns the logs. Collective: yes."""
-        incoming = iter(self.sum_over_replicas(list(tensors.outgoing)))
+    def settle(
+        self, plan: Plan, sums: Iterable[Any], before: Iterable[Any], metrics: Iterable[Any] = ()
+    ) -> tuple[Any, Any]:
+        """Brings states and weights to what all replicas collected. Collective: no.
+
+        Args:
+            plan: What is done with the sums.
+            sums: Of all replicas' gradients and other addends, in the order of `Carried`.
+            before: The states' values from before the step.
+            metrics: See `finish`.
+
+        Returns:
+            The logs, and the sum of all replicas' fingerprints.
+        """
+        incoming = iter(sums)
         reduced = [[next(incoming) if there else None for there in places] for _, places, _ in plan.updates]
-        for variable, old in zip(plan.states, tensors.before, strict=True):
+        for variable, old in zip(plan.states, before, strict=True):
             change = next(incoming)
             if not _adds_up(variable):
                 change /= tf.cast(self.total, change.dtype)
@@ -269,11 +303,12 @@ class ReplicaStep:
             _read_again(*reader) if reader else None if dtype is None else tf.cast(next(incoming), dtype)
             for dtype, reader in zip(plan.log_dtypes, plan.log_readers, strict=True)
         ]
-        progress.note_step(self.fingerprint * self.num_replicas, next(incoming))
+        fingerprints = next(incoming)
         for (optimizer, _, variables), gradients in zip(plan.updates, reduced, strict=True):
             with current.reduced_gradients():
                 optimizer.apply(gradients, variables)
-        return _truthful(tf.nest.pack_sequence_as(plan.log_names, flat_logs), metrics, plan.assigned)
+        logs = _truthful(tf.nest.pack_sequence_as(plan.log_names, flat_logs), metrics, plan.assigned)
+        return logs, fingerprints
 
     def _reader(self, value: Any) -> tuple[Any, str | None] | None:
         noted = self.results.get(id(value))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -16,9 +17,14 @@ from keras.src.backend.tensorflow import trainer as keras_trainer
 
 from paceline.data.own_share import global_dataset, is_own_share
 from paceline.errors import ConfigurationRefused, ScriptRefused
-from paceline.training import gradients, guard
+from paceline.training import gradients, groups, guard, jit
 from paceline.training.functions import iterating_function, predict_function
+from paceline.training.pace import Loop, Pace, current_loop, running
 from paceline.training.step import Kind
+
+#: Place of `epochs` among the arguments of `fit` after `self` (Keras 3.10 to 3.15).
+_EPOCHS_PLACE = 3
+_STEP_NAMES = {Kind.FIT: "training step", Kind.TEST: "test step"}
 
 
 class Observer(Protocol):
@@ -32,8 +38,16 @@ class Observer(Protocol):
         """Called before each execution of steps; `trace()` builds the model and the graph without running it."""
         ...
 
-    def after_step(self, model: Any, result: Any) -> None:
-        """Called after each execution of steps with its logs, or with the outputs of a prediction."""
+    def after_step(self, model: Any, result: Any, steps: int) -> None:
+        """Called after each execution with how many steps it had, and its logs or the outputs of a prediction."""
+        ...
+
+    def decided(self, model: Any, step: str, choice: jit.Choice) -> jit.Choice:
+        """Returns whether XLA compiles a step of a model: as it was decided before in this run, or as `choice` says."""
+        ...
+
+    def chief_says(self, number: int) -> int:
+        """Returns the chief's number. Collective: yes."""
         ...
 
 
@@ -45,30 +59,67 @@ def install(strategy: Any, observer: Observer) -> None:
         observer: Told of what runs.
     """
     trainer = keras_trainer.TensorFlowTrainer
-    before = observer.before_step
-    trainer.make_train_function = _making("train_function", lambda m: iterating_function(m, Kind.FIT, before), observer)
-    trainer.make_test_function = _making("test_function", lambda m: iterating_function(m, Kind.TEST, before), observer)
-    trainer.make_predict_function = _making("predict_function", lambda m: predict_function(m, before), observer)
+    trainer.make_train_function = _making("train_function", Kind.FIT, observer)
+    trainer.make_test_function = _making("test_function", Kind.TEST, observer)
+    trainer.make_predict_function = _making_predict(observer)
     trainer._maybe_symbolic_build = _symbolic_build(strategy)
+    jit.install()
+    groups.install(keras_trainer.TFEpochIterator)
     _install_epoch_iterator(keras_trainer.TFEpochIterator)
     for name in ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"):
         setattr(trainer, name, _observed(name, getattr(trainer, name), strategy, observer))
 
 
-def _making(attribute: str, build: Callable[[Any], Callable[[Any], Any]], observer: Observer) -> Callable[..., Any]:
-    """Returns Keras' `make_..._function`: builds the function once and has the observer told after each call."""
+def _making(attribute: str, kind: Kind, observer: Observer) -> Callable[..., Any]:
+    """Returns Keras' `make_train_function` or `make_test_function`, whose function tells the observer of each call."""
 
     def make(self: Any, force: bool = False) -> Any:
-        if getattr(self, attribute) is None or force:
-            inner = build(self)
+        loop, built = current_loop(), getattr(self, attribute)
+        if built is not None and not force and (loop is None or kind is not Kind.FIT):
+            return built
+        options = self.distribute_strategy.extended.step_options
+        choice = jit.choose(self, options, loop if kind is Kind.FIT else None)
+        choice = observer.decided(self, _STEP_NAMES[kind], choice)
+        if built is not None and not force and getattr(built, "paceline_compiled", None) == choice.use:
+            return built
+        inner = iterating_function(self, kind, observer.before_step, compiled=choice.use)
+
+        def function(data: Any) -> Any:
+            return _timed(inner, data, current_loop(), lambda result: observer.after_step(self, *result))
+
+        function.paceline_compiled = choice.use  # type: ignore[attr-defined]
+        setattr(self, attribute, function)
+        return function
+
+    return make
+
+
+def _timed(inner: Callable[[Any], Any], data: Any, loop: Loop | None, tell: Callable[[Any], None]) -> Any:
+    """Runs an execution of steps and returns its logs; the loop's pace learns how long it took."""
+    began = time.perf_counter()
+    result = inner(data)
+    if loop is not None:
+        if loop.pace.measures:
+            tf.nest.map_structure(lambda log: log.numpy() if hasattr(log, "numpy") else log, result.logs)
+        loop.ran(result.steps, time.perf_counter() - began)
+    tell(result)
+    return result.logs
+
+
+def _making_predict(observer: Observer) -> Callable[..., Any]:
+    """Returns Keras' `make_predict_function`, whose function tells the observer of each call."""
+
+    def make(self: Any, force: bool = False) -> Any:
+        if self.predict_function is None or force:
+            inner = predict_function(self, observer.before_step)
 
             def function(data: Any) -> Any:
-                result = inner(data)
-                observer.after_step(self, result)
-                return result
+                outputs = inner(data)
+                observer.after_step(self, outputs, self.steps_per_execution)
+                return outputs
 
-            setattr(self, attribute, function)
-        return getattr(self, attribute)
+            self.predict_function = function
+        return self.predict_function
 
     return make
 
@@ -132,6 +183,7 @@ def _install_epoch_iterator(owner: Any) -> None:
         self._ends_together = own
         if own:
             self._num_batches = None
+        groups.note_data(current_loop(), self)
 
     def reset(self: Any) -> None:
         base_reset(self)
@@ -148,7 +200,11 @@ def _observed(name: str, original: Any, strategy: Any, observer: Observer) -> An
         adopt(self, strategy)
         if name == "predict" and is_own_share(args[0] if args else kwargs.get("x")):
             raise _own_share_predict()
-        with guard.keras_trains(), observer.running(name, self):
+        loop = None
+        if name in ("fit", "evaluate"):
+            epochs = kwargs.get("epochs", args[_EPOCHS_PLACE] if name == "fit" and len(args) > _EPOCHS_PLACE else 1)
+            loop = Loop(Pace(observer.chief_says), epochs)
+        with guard.keras_trains(), observer.running(name, self), running(loop):
             return original(self, *args, **kwargs)
 
     return method

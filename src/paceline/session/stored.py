@@ -1,0 +1,59 @@
+"""Decisions of a run: made once, kept in its directory, and made alike when it is started again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SCHEMA_VERSION = 1
+
+
+class StoredDecisions:
+    """What `training.json` of a run holds; `decisions.json` beside it is the launcher's.
+
+    Every worker reads it before its script runs; the chief writes it.
+
+    Args:
+        path: `RUN_DIR/training.json`.
+        writes: Whether this worker writes: the chief does.
+        tell: Shows a person one line.
+    """
+
+    def __init__(self, path: Path, *, writes: bool, tell: Callable[[str], None]) -> None:
+        self._path = path
+        self._writes = writes
+        self._tell = tell
+        self._earlier = _read(path)
+        self._now = dict(self._earlier)
+
+    def decide(self, name: str, value: Any, reason: str) -> tuple[Any, str]:
+        """Returns what an earlier attempt decided, else `value` and `reason`, which are kept. Collective: no."""
+        if name in self._earlier:
+            kept = self._earlier[name]
+            return kept["value"], f"{kept['reason']} (as this run began)"
+        if self._now.get(name) != {"value": value, "reason": reason}:
+            self._now[name] = {"value": value, "reason": reason}
+            self._write()
+        return value, reason
+
+    def _write(self) -> None:
+        if not self._writes:
+            return
+        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            temporary.write_text(json.dumps({"schema": SCHEMA_VERSION, "decisions": self._now}, indent=2) + "\n")
+            temporary.replace(self._path)
+        except OSError as error:  # only a later attempt needs it
+            temporary.unlink(missing_ok=True)
+            self._tell(f"{self._path} is not written: {error.strerror}; started again, the run may decide otherwise")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return dict(document["decisions"]) if document.get("schema") == SCHEMA_VERSION else {}

@@ -1,0 +1,111 @@
+"""A step that XLA compiles in two halves, around the one sum over replicas that stands between them.
+
+First half: forward pass, backward pass, and everything that travels put into a few flat
+buffers. Second half: the buffers taken apart, states and weights brought up to date. No
+transport works inside XLA, so the sum is taken outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from paceline.collectives.forbidden import no_collectives
+from paceline.collectives.fused import Piece, pack, unpack
+from paceline.training import current, progress
+from paceline.training.step import Carried, Kind, Plan, ReplicaStep
+
+
+class _Layout(NamedTuple):
+    """What the first half's buffers hold; no tensors.
+
+    Attributes:
+        plan: What is done with the sums.
+        num_gradients: How many of the addends are gradients.
+        is_slices: For each addend, whether it is `IndexedSlices`.
+        dense: Where the other addends lie.
+        before: Where the states' values from before the step lie.
+        attempts: How many collectives were asked for in the step's middle.
+    """
+
+    plan: Plan
+    num_gradients: int
+    is_slices: list[bool]
+    dense: list[Piece]
+    before: list[Piece]
+    attempts: int
+
+
+class _Packed(NamedTuple):
+    """The tensors that leave the first half."""
+
+    buffers: list[tf.Tensor]
+    slices: list[tf.IndexedSlices]
+    before: list[tf.Tensor]
+
+
+def compiled_step(model: Any, kind: Kind, step_of: Callable[[Any], Any], seen: list[Any]) -> Callable[..., Any]:
+    """Returns what one replica does in one step, with both halves compiled by XLA.
+
+    The function returns None, and has done nothing, where that cannot be: something is exchanged in the step's middle.
+
+    Args:
+        model: The model.
+        kind: `FIT` or `TEST`.
+        step_of: The model's `train_step` or `test_step`, which puts its update off.
+        seen: Variables that an earlier trace of the same step assigned to; added to.
+    """
+    layouts: list[_Layout] = []
+
+    def first_half(data: Any, *share: Any) -> _Packed:
+        step = ReplicaStep(kind, *share, puts_off=True, known=seen)
+        with current.entered(step), no_collectives() as counted:
+            plan, tensors = step.collect(step_of(data))
+        step.remember(seen)
+        layout, packed = _packed(step, plan, tensors, counted.count)
+        layouts[:] = [layout]
+        return packed
+
+    def second_half(buffers: Any, slices: Any, before: Any, *share: Any) -> Any:
+        layout = layouts[0]
+        step = ReplicaStep(kind, *share)
+        dense, sparse = iter(unpack(buffers, layout.dense)), iter(slices)
+        sums = [next(sparse) if is_slices else next(dense) for is_slices in layout.is_slices]
+        return step.settle(layout.plan, sums, unpack(before, layout.before), model.metrics)
+
+    first, second = _compiled(first_half), _compiled(second_half)
+
+    def step_in_two_halves(data: Any, *share: Any) -> Any:
+        first.get_concrete_function(data, *share)
+        if layouts[0].attempts:
+            return None
+        packed = first(data, *share)
+        step = ReplicaStep(kind, *share)
+        sums = step.sum_over_replicas([*packed.buffers, *packed.slices])
+        buffers, slices = sums[: len(packed.buffers)], sums[len(packed.buffers) :]
+        logs, fingerprints = second(buffers, slices, packed.before, *share)
+        progress.note_step(step.fingerprint * step.num_replicas, fingerprints)
+        return logs
+
+    return step_in_two_halves
+
+
+def _compiled(function: Any) -> Any:
+    converted = tf.autograph.experimental.do_not_convert(function)
+    return tf.function(converted, jit_compile=True, reduce_retracing=True)
+
+
+def _packed(step: ReplicaStep, plan: Plan, tensors: Carried, attempts: int) -> tuple[_Layout, _Packed]:
+    addends = [*tensors.gradients, *tensors.rest]
+    is_slices = [isinstance(value, tf.IndexedSlices) for value in addends]
+    num_gradients = len(tensors.gradients)
+    dense = [(i, value) for i, value in enumerate(addends) if not is_slices[i]]
+    wires = [step.wire(value) if i < num_gradients else value.dtype for i, value in dense]
+    bucket_bytes = step.context.strategy.extended.step_options.bucket_bytes
+    buffers, pieces = pack([value for _, value in dense], wires, bucket_bytes)
+    before, before_pieces = pack(tensors.before)
+    slices = [value for value in addends if isinstance(value, tf.IndexedSlices)]
+    layout = _Layout(plan, num_gradients, is_slices, pieces, before_pieces, attempts)
+    return layout, _Packed(buffers, slices, before)
