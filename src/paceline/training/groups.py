@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import tensorflow as tf
+from keras.src.trainers.epoch_iterator import EpochIterator
 
 from paceline.training.pace import Loop, current_loop
+
+#: Later versions of Keras hand out (first step, last step, iterator), 3.10 and 3.11 (step, iterator).
+_HANDS_OUT_BOTH = "begin_step" in inspect.getsource(EpochIterator.enumerate_epoch)
 
 
 def install(owner: Any) -> None:
@@ -18,31 +23,35 @@ def install(owner: Any) -> None:
 
     def following(self: Any) -> Any:
         loop = current_loop()
-        first = next(self._epoch_iterator)
-        iterator = first[-1]
         if loop is None or self.steps_per_execution != 1:
-            return first
-        begin, last = first[0], first
+            return next(self._epoch_iterator)
         if loop.was_short:
-            # The data have ended. Keras counts the step that finds it out, and no other.
+            # The data have ended. One more step finds it out, as in Keras, which counts that one and no other.
             self._steps_seen = loop.done + 1
-            size = 1
-        else:
-            size = loop.pace.following()
-        limit = self.steps_per_epoch or self._num_batches
+            return _group(loop, loop.done, loop.done, loop.iterator)
+        begin, last, iterator = _step(next(self._epoch_iterator))
+        size, limit = loop.pace.following(), self.steps_per_epoch or self._num_batches
         # Keras must not be asked for a step behind the last one before that has run: it then begins a new epoch.
-        while last[0] < begin + size - 1 and not (limit and last[0] >= limit - 1):
-            following_step = next(self._epoch_iterator, None)
-            if following_step is None:
+        while last < begin + size - 1 and not (limit and last >= limit - 1):
+            step = next(self._epoch_iterator, None)
+            if step is None:
                 break
-            last = following_step
-        loop.begins(begin, last[0] - begin + 1)
-        if hasattr(iterator, "element_spec"):
-            iterator.paceline_steps = last[0] - begin + 1
-        # Keras 3.10 hands out (step, iterator), later ones (first step, last step, iterator).
-        return (last[0], iterator) if len(first) == 2 else (begin, last[0], iterator)
+            last = step[0]
+        return _group(loop, begin, last, iterator)
 
     owner.__next__ = following
+
+
+def _step(handed_out: tuple[Any, ...]) -> tuple[int, int, Any]:
+    """Returns a step of Keras 3.10, `(step, iterator)`, as later versions hand it out."""
+    return (handed_out[0], *handed_out[-2:])
+
+
+def _group(loop: Loop, begin: int, last: int, iterator: Any) -> tuple[Any, ...]:
+    loop.begins(begin, last - begin + 1, iterator)
+    if hasattr(iterator, "element_spec"):
+        iterator.paceline_steps = last - begin + 1
+    return (begin, last, iterator) if _HANDS_OUT_BOTH else (last, iterator)
 
 
 def note_data(loop: Loop | None, iterator: Any) -> None:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 #: A group takes so long: Keras refreshes its progress bar 20 times a second, and a person sees 10.
 TARGET_S = 0.1
-#: What a group is timed with, after a first step that traces, and a second that is timed alone.
-_SAMPLE = 8
 #: No group has more steps: the journal, the status page and Ctrl-C wait for it.
 _MOST = 4096
+#: A group has at most so many times the steps of the one before: a lucky measurement must not run for minutes.
+_GROWTH = 8
+#: So many groups are measured one after the other, then one in so many.
+_AT_FIRST, _LATER = 4, 32
 
 
 class Pace:
@@ -24,34 +27,40 @@ class Pace:
 
     Args:
         agree: Returns the chief's number on every worker. Collective: yes.
+
+    Attributes:
+        allowed: Whether steps may run in groups: no callback of any worker looks at single batches.
     """
 
     def __init__(self, agree: Callable[[int], int]) -> None:
         self._agree = agree
-        self._is_first = True
         self._size = 1
-        self._is_settled = False
+        self._traced: set[bool] = set()
+        self._groups = 0
         self.allowed = False
 
     @property
     def measures(self) -> bool:
-        """Whether the next group's time is wanted."""
-        return self.allowed and not self._is_first and not self._is_settled
+        """Whether the time of the group that runs is wanted."""
+        return self.allowed and (self._groups <= _AT_FIRST or self._groups % _LATER == 0)
 
     def following(self) -> int:
         """Returns how many steps the next call may run."""
         return self._size if self.allowed else 1
 
     def ran(self, steps: int, seconds: float) -> None:
-        """Notes how long a group took. Collective: until the size is settled, and then on every worker alike."""
-        if not self.allowed or self._is_settled:
+        """Notes how long a group took. Collective: where it `measures`, and then on every worker alike."""
+        if not self.allowed:
             return
-        if self._is_first:
-            self._is_first = False
+        several = steps > 1
+        if several not in self._traced:
+            # This one's time is the time of tracing: one step by itself, and a loop of steps, are two graphs.
+            self._traced.add(several)
             return
-        fits = self._agree(max(1, min(_MOST, round(TARGET_S * steps / max(seconds, 1e-9)))))
-        self._is_settled = fits == 1 or self._size > 1 or fits <= _SAMPLE
-        self._size = fits if self._is_settled else _SAMPLE
+        if self.measures:
+            fits = self._agree(max(1, min(_MOST, round(TARGET_S * steps / max(seconds, 1e-9)))))
+            self._size = min(fits, self._size * _GROWTH)
+        self._groups += 1
 
 
 class Loop:
@@ -65,7 +74,8 @@ class Loop:
         steps: Training steps of the whole loop, None where nobody knows.
         has_fixed_shapes: Whether the data are dense numbers that differ in their number of rows alone.
         is_noted: Whether these two were looked at.
-        done: How many steps of the epoch have run.
+        done: How many steps of the epoch have run; 0 where Keras itself hands out several at once.
+        iterator: What the last group read.
         was_short: Whether the last group had fewer steps than it was to have: the data have ended.
     """
 
@@ -77,17 +87,20 @@ class Loop:
         self.is_noted = False
         self.done = 0
         self.was_short = False
-        self._begin, self._size = 0, 1
+        self._begin: int | None = None
+        self._size = 1
+        self.iterator: Any = None
 
-    def begins(self, step: int, size: int) -> None:
+    def begins(self, step: int, size: int, iterator: Any) -> None:
         """Notes that a group of `size` steps from `step` on is about to run."""
-        self._begin, self._size = step, size
+        self._begin, self._size, self.iterator = step, size, iterator
         self.was_short = False
 
     def ran(self, steps: int, seconds: float) -> None:
         """Notes that `steps` of the group were run. Collective: see `Pace.ran`."""
-        self.done = self._begin + steps
-        self.was_short = steps < self._size
+        if self._begin is not None:
+            self.done = self._begin + steps
+            self.was_short = steps < self._size
         self.pace.ran(steps, seconds)
 
 

@@ -1,0 +1,104 @@
+"""Fits whose steps may run in groups, over data of every kind of length; counts steps, batches and calls."""
+
+import sys
+import warnings
+
+import keras
+import numpy as np
+import tensorflow as tf
+from facts import note, weights
+
+warnings.simplefilter("ignore")
+if "paceline" in sys.modules:
+    from paceline.training import pace
+
+    pace.TARGET_S = 1e6  # groups as large as they may be, however slow the machine
+ROWS = 8
+
+
+def batches(count):
+    x = np.random.default_rng(4).normal(size=(count * ROWS, 3)).astype("float32")
+    return tf.data.Dataset.from_tensor_slices((x, x.sum(axis=1, keepdims=True))).batch(ROWS)
+
+
+def streamed(count):
+    """Batches whose number nobody knows before they end."""
+    return batches(count).filter(lambda x, y: True)
+
+
+lengths = iter([45, 30, 60])
+
+
+def growing():
+    """Another number of batches each time."""
+    yield from batches(next(lengths)).as_numpy_iterator()
+
+
+SIGNATURE = (tf.TensorSpec([None, 3]), tf.TensorSpec([None, 1]))
+FITS = {
+    "known": lambda: (batches(45), {}),
+    "streamed": lambda: (streamed(45), {}),
+    "endless": lambda: (batches(45).repeat(), {"steps_per_epoch": 20}),
+    "fewer steps than data": lambda: (batches(45), {"steps_per_epoch": 15}),
+    "more steps than data": lambda: (streamed(45), {"steps_per_epoch": 60}),
+    "another number each epoch": lambda: (tf.data.Dataset.from_generator(growing, output_signature=SIGNATURE), {}),
+}
+
+
+class Notes(keras.callbacks.Callback):
+    """Looks at epochs only: steps may run in groups."""
+
+    def __init__(self):
+        super().__init__()
+        self.iterations, self.losses = [], []
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.iterations.append(int(self.model.optimizer.iterations))
+        self.losses.append(logs["loss"])
+
+
+class Batches(Notes):
+    """Looks at batches."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen.append(batch)
+
+
+def fit(data, options, callback, **compile_options):
+    keras.utils.set_random_seed(7)
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4, activation="tanh"), keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.01), "mse", **compile_options)
+    make, calls = model.make_train_function, []
+
+    def counting():
+        inner = make() or model.train_function
+
+        def function(iterator):
+            calls.append(1)
+            return inner(iterator)
+
+        model.train_function = function
+
+    model.make_train_function = counting
+    model.fit(data, epochs=3, verbose=0, callbacks=[callback], **options)
+    return {
+        "iterations": callback.iterations,
+        "losses": callback.losses,
+        "weights": weights(model),
+        "calls": len(calls),
+        "batches": getattr(callback, "seen", None),
+    }
+
+
+def main():
+    note(**{name: fit(*make(), Notes()) for name, make in FITS.items()})
+    note(each_batch=fit(batches(45), {}, Batches()))
+    note(as_asked=fit(batches(45), {}, Batches(), steps_per_execution=10))
+    print("done")
+
+
+main()
