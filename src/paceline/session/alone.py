@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import tensorflow as tf
@@ -12,6 +13,7 @@ import tensorflow as tf
 from paceline.collectives.transport import Alone
 from paceline.session import hooks
 from paceline.session.state import State
+from paceline.step_options import StepOptions
 from paceline.strategies.job import JobStrategy
 from paceline.strategies.local import LocalStrategy
 from paceline.strategies.resolver import make_resolver
@@ -33,15 +35,26 @@ class _Unobserved:
         """Watches nothing."""
 
 
-def start_alone() -> State:
-    """Returns the place of a process without a job: all GPUs of this machine, or its CPU. Collective: no."""
+def start_alone(options: StepOptions) -> State:
+    """Returns the place of a process without a job: all GPUs of this machine, or its CPU. Collective: no.
+
+    Args:
+        options: How this process's replicas are summed, where it has several, and what their steps do.
+
+    Raises:
+        ConfigurationRefused: Its replicas cannot be summed as the options say.
+    """
     gpus = [device.name for device in tf.config.list_logical_devices("GPU")]
     strategy: Any
     if len(gpus) > 1:
-        strategy = LocalStrategy.create(gpus)
+        strategy = LocalStrategy.create(gpus, options)
     else:
         strategy = JobStrategy.create(
-            Alone(), gpus[0] if gpus else "/cpu:0", lambda dataset: dataset, make_resolver(None)
+            Alone(),
+            gpus[0] if gpus else "/cpu:0",
+            lambda dataset: dataset,
+            make_resolver(None),
+            options=replace(options, communication="auto"),
         )
     hooks.install(strategy, _Unobserved(), lambda line: print(f"paceline: {line}", file=sys.stderr))
     return State(strategy=strategy, rank=0, num_workers=1)
