@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from paceline.session.state import is_chief, num_workers, rank, strategy
+    from paceline.step_options import StepOptions
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "is_chief", "num_workers", "rank", "strategy"]
+__all__ = ["StepOptions", "__version__", "is_chief", "num_workers", "rank", "strategy"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "StepOptions":
+        return importlib.import_module("paceline.step_options").StepOptions
     if name in __all__:
         # By name: what needs TensorFlow is imported when a script asks for it, and not by the command line.
         return getattr(importlib.import_module("paceline.session.state"), name)

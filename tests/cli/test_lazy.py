@@ -23,11 +23,13 @@ def test_all_options_of_the_command_line():
     assert options == {
         "run": [
             "--all-output",
+            "--bucket-mb",
             "--communication",
             "--devices",
             "--dry-run",
             "--env",
             "--grace",
+            "--jit",
             "--quiet",
             "--replicas-per-worker",
             "--run-dir",
@@ -35,6 +37,7 @@ def test_all_options_of_the_command_line():
             "--start-timeout",
             "--strategy",
             "--verbose-communication",
+            "--wire-dtype",
             "--workers",
             "-m",
         ],

@@ -16,6 +16,7 @@ def test_every_option_arrives(call, script):
     result = call(
         *("run", "--workers", "2", "--strategy", "multi-worker", "--replicas-per-worker", "3", "--devices", "2,3"),
         *("--communication", "ring", "--run-dir", "out", "--seed", "7", "--env", "A=1", "--env", "B=x=y"),
+        *("--wire-dtype", "bfloat16", "--bucket-mb", "2.5", "--jit", "off"),
         *("--start-timeout", "1m30s", "--grace", "10", "--all-output", "--verbose-communication", "--dry-run"),
         *(script, "--epochs", "3"),
     )
@@ -28,6 +29,9 @@ def test_every_option_arrives(call, script):
             replicas_per_worker=3,
             devices=("2", "3"),
             communication="ring",
+            wire_dtype="bfloat16",
+            bucket_mb=2.5,
+            jit="off",
             run_dir="out",
             seed=7,
             env=(("A", "1"), ("B", "x=y")),
@@ -44,6 +48,15 @@ def test_options_behind_the_script_are_taken_and_said(call, script):
     result = call("run", script, "--workers", "2", "--epochs", "3")
     assert (result.asked[0].workers, result.asked[0].script_args) == (2, ("--epochs", "3"))
     assert "took --workers 2" in result.err
+
+
+def test_options_of_a_step_behind_the_script_are_taken_unless_it_has_them(call, tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text("import argparse\np = argparse.ArgumentParser()\np.add_argument('--jit', action='store_true')\n")
+    words = ("--communication=one-device", "--wire-dtype", "float16", "--bucket-mb", "25", "--jit", "--epochs", "3")
+    asked = call("run", "--jit", "on", str(path), *words).asked[0]
+    assert (asked.communication, asked.wire_dtype, asked.bucket_mb, asked.jit) == ("one-device", "float16", 25.0, "on")
+    assert asked.script_args == ("--jit", "--epochs", "3")
 
 
 def test_an_option_that_the_script_has_is_left_to_it_and_said(call, tmp_path):
@@ -90,6 +103,12 @@ def test_a_folder_with_main_is_a_script(call, tmp_path):
         (("--strategy", "tpu", "train.py"), 78, "later version"),
         (("--strategy", "parameter-server", "train.py"), 78, "later version"),
         (("--strategy", "mirrored", "--workers", "2", "train.py"), 78, "one process"),
+        (("--communication", "smoke", "train.py"), 2, "hierarchical"),
+        (("--wire-dtype", "float8", "train.py"), 2, "bfloat16"),
+        (("--jit", "maybe", "train.py"), 2, "maybe"),
+        (("--bucket-mb", "big", "train.py"), 2, "big"),
+        (("train.py", "--bucket-mb", "-1"), 2, "--bucket-mb -1.0"),
+        (("train.py", "--bucket-mb", "nan"), 2, "buckets have a size"),
         (("--start-timeout", "soon", "train.py"), 2, "soon"),
         (("--start-timeout", "0", "train.py"), 2, "waits forever"),
         (("--env", "A", "train.py"), 2, "NAME=VALUE"),

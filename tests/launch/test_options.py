@@ -3,7 +3,8 @@ import dataclasses
 import pytest
 
 from paceline.errors import ConfigurationRefused, UsageError
-from paceline.launch.options import COMMUNICATIONS, STRATEGIES, RunOptions
+from paceline.launch.options import STRATEGIES, RunOptions
+from paceline.step_options import COMMUNICATIONS, StepOptions
 
 
 def test_it_is_frozen_and_by_keyword():
@@ -34,7 +35,10 @@ def test_every_word_is_taken(strategy, communication):
         {"start_timeout_s": float("nan")},
         {"grace_s": -1.0},
         {"strategy": "best"},
-        {"communication": "nccl"},
+        {"communication": "smoke"},
+        {"wire_dtype": "float8"},
+        {"jit": "maybe"},
+        {"bucket_mb": -1.0},
         {"devices": ("0", "0")},
         {"devices": ("cpu",)},
         {"env": (("A B", "1"),)},
@@ -75,6 +79,12 @@ def test_what_cannot_work_is_refused_with_a_fix(bad):
 @pytest.mark.parametrize("devices", [None, (), ("0",), ("2", "3"), ("GPU-8f3c2a10-aaaa",), ("MIG-GPU-8f3c/1/0",)])
 def test_devices(devices):
     assert RunOptions(target="t.py", devices=devices).devices == devices
+
+
+def test_what_was_chosen_for_a_step_is_one_value():
+    chosen = {"communication": "ring", "wire_dtype": "bfloat16", "bucket_mb": 25.0, "jit": "off"}
+    assert RunOptions(target="t.py", **chosen).step == StepOptions(**chosen)
+    assert RunOptions(target="t.py").step == StepOptions()
 
 
 def test_edges_that_are_good():

@@ -33,36 +33,6 @@ def test_number_of_workers(facts, options, workers):
 
 
 @pytest.mark.parametrize(
-    ("facts", "options", "transport", "is_fallback"),
-    [
-        (MPI, {"workers": 1}, "none", False),
-        (MPI, {"workers": 2}, "mpi", False),
-        ({}, {"workers": 2}, "ring", True),
-        ({"mpi4py": "4.1"}, {"workers": 2}, "ring", True),
-        (MPI, {"workers": 2, "communication": "ring"}, "ring", False),
-        ({**MPI, "gpus": ("0", "1")}, {}, "ring", False),
-        ({**MPI, "shared_memory_bytes": 12 * 2**20}, {"workers": 2}, "mpi", False),
-        ({**MPI, "shared_memory_bytes": 12 * 2**20}, {"workers": 3}, "ring", True),
-        ({**MPI, "shared_memory_bytes": 0}, {"workers": 2}, "ring", True),
-    ],
-)
-def test_transport(facts, options, transport, is_fallback):
-    made = plan(facts, **options)
-    decision = next(decision for decision in made.decisions if decision.name == "transport")
-    assert (made.transport, decision.is_fallback) == (transport, is_fallback)
-
-
-def test_mpi_that_is_missing_is_refused_with_the_line_to_paste():
-    with pytest.raises(ConfigurationRefused, match="pip install mpi4py mpich"):
-        plan(workers=2, communication="mpi")
-
-
-def test_mpi_without_shared_memory_is_refused_with_what_is_free():
-    with pytest.raises(ConfigurationRefused, match=r"1 MiB are free(.|\n)*--communication ring"):
-        plan({**MPI, "shared_memory_bytes": 2**20}, workers=2, communication="mpi")
-
-
-@pytest.mark.parametrize(
     ("workers", "facts", "cpus", "intra_op"),
     [
         (1, {}, ((),), 0),

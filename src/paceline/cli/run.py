@@ -16,7 +16,8 @@ from paceline import versions
 from paceline.cli.split import Split, split
 from paceline.cli.types import Devices, Duration, Variable
 from paceline.errors import ConfigurationRefused, UsageError
-from paceline.launch.options import COMMUNICATIONS, STRATEGIES, RunOptions
+from paceline.launch.options import STRATEGIES, RunOptions
+from paceline.step_options import COMMUNICATIONS, JITS, WIRES
 
 _SPLIT = "paceline.split"
 
@@ -61,8 +62,27 @@ def _script_options(target: str, module: bool) -> frozenset[str]:
 @click.option("--replicas-per-worker", type=int, default=1, show_default=True, metavar="N", help="Copies per process.")
 @click.option("--devices", type=Devices(), help="GPUs to use, such as 2,3; '' for none. Default: all visible.")
 @click.option(
-    "--communication", type=click.Choice(COMMUNICATIONS), default="auto", show_default=True, help="Transport."
+    "--communication",
+    type=click.Choice(COMMUNICATIONS),
+    default="auto",
+    show_default=True,
+    help="How replicas are summed: nccl, ring, mpi between workers; nccl, hierarchical, one-device in one process.",
 )
+@click.option(
+    "--wire-dtype",
+    type=click.Choice(WIRES),
+    default="float32",
+    show_default=True,
+    help="What gradients travel as between workers.",
+)
+@click.option(
+    "--bucket-mb",
+    type=float,
+    default=0.0,
+    metavar="N",
+    help="Sum gradients in pieces of about N MiB, the last layers' first. Default: in one piece.",
+)
+@click.option("--jit", type=click.Choice(JITS), default="auto", show_default=True, help="Compile the step with XLA.")
 @click.option("--run-dir", metavar="DIR", help="Folder of this run. Default: a new one under runs/.")
 @click.option("--seed", type=int, metavar="N", help="Seed of the job. Default: drawn, and recorded.")
 @click.option("--env", type=Variable(), multiple=True, metavar="K=V", help="Variable for each worker; repeatable.")

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from paceline.errors import ConfigurationRefused, UsageError
+from paceline.step_options import StepOptions
 
 StrategyName = Literal["auto", "one-device", "mirrored", "multi-worker", "parameter-server", "tpu"]
-CommunicationName = Literal["auto", "mpi", "ring"]
 
 STRATEGIES: tuple[str, ...] = get_args(StrategyName)
-COMMUNICATIONS: tuple[str, ...] = get_args(CommunicationName)
 NOT_YET = ("parameter-server", "tpu")
 ONE_PROCESS = ("one-device", "mirrored")
 """Strategies that are one process by their nature."""
@@ -43,7 +42,10 @@ class RunOptions:
         env: Variables that each worker gets in addition.
         dry_run: Whether to show the plan and start nothing.
         verbose_communication: Whether workers log what their collectives do.
-        communication: One of ``COMMUNICATIONS``.
+        communication: How replicas are summed; see ``StepOptions``, as for the next three.
+        wire_dtype: What gradients travel as between workers.
+        bucket_mb: Size of the pieces that gradients are summed in; 0: one piece.
+        jit: Whether XLA compiles the step.
         start_timeout_s: How long workers may take to meet.
         grace_s: Time between SIGTERM and SIGKILL.
         all_output: Whether the output of every worker is shown, not the chief's alone.
@@ -63,12 +65,23 @@ class RunOptions:
     dry_run: bool = False
     verbose_communication: bool = False
     communication: str = "auto"
+    wire_dtype: str = "float32"
+    bucket_mb: float = 0.0
+    jit: str = "auto"
     start_timeout_s: float = 300.0
     grace_s: float = 30.0
     all_output: bool = False
     quiet: bool = False
 
+    @property
+    def step(self) -> StepOptions:
+        """What was chosen about a step."""
+        return StepOptions(
+            communication=self.communication, wire_dtype=self.wire_dtype, bucket_mb=self.bucket_mb, jit=self.jit
+        )
+
     def __post_init__(self) -> None:
+        _ = self.step  # refuses bad values
         self._check_numbers()
         self._check_words()
         self._check_devices()
@@ -96,9 +109,6 @@ class RunOptions:
             _usage("the run directory has no name", f"--run-dir {self.run_dir!r}", "a folder", "--run-dir runs/first")
         if self.strategy not in STRATEGIES:
             _usage("a strategy is not known", f"--strategy {self.strategy}", " | ".join(STRATEGIES), "--strategy auto")
-        if self.communication not in COMMUNICATIONS:
-            got = f"--communication {self.communication}"
-            _usage("a way of communication is not known", got, " | ".join(COMMUNICATIONS), "--communication auto")
         if self.all_output and self.quiet:
             got, expected = "--all-output --quiet", "one of the two"
             _usage("all output and quiet contradict each other", got, expected, "leave out --quiet")

@@ -7,29 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from paceline.errors import ConfigurationRefused
+from paceline.launch.communication import Replicas, decide
+from paceline.launch.decision import Decision
 from paceline.launch.facts import MachineFacts
 from paceline.launch.options import ONE_PROCESS, RunOptions
+from paceline.step_options import StepOptions
 
-_INSTALL_MPI = "pip install mpi4py mpich"
 # Source: Private_Dirty in smaps_rollup of a worker that has trained one dense layer (TensorFlow 2.21, x86-64): 243 MiB.
 _WORKER_BYTES = 240 * 2**20
-# Source: df /dev/shm while 2, 4 and 8 ranks are connected: 5.2 MiB each, also with messages of 100 MB (mpich 5.0.2).
-_SHARED_BYTES = 6 * 2**20
 _UNKNOWN_MEMORY_BYTES = 2**40
-
-
-@dataclass(frozen=True)
-class Decision:
-    """One decision: what, which value, and why.
-
-    Attributes:
-        is_fallback: It is not the best there is; a person should see it.
-    """
-
-    name: str
-    value: Any
-    reason: str
-    is_fallback: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +23,7 @@ class JobPlan:
     """Everything that is decided before a process starts.
 
     Attributes:
+        step: What a worker's step is told; ``communication`` is how replicas of one process are summed.
         devices: GPU ids of each worker; ``()`` for all: none.
         cpus: Cores that each worker is pinned to; empty: not pinned.
         intra_op: Threads of one TensorFlow operation; 0 leaves it to TensorFlow.
@@ -49,6 +36,7 @@ class JobPlan:
     replicas_per_worker: int
     strategy: str
     transport: str
+    step: StepOptions
     seed: int
     devices: tuple[tuple[str, ...], ...]
     cpus: tuple[tuple[int, ...], ...]
@@ -74,6 +62,7 @@ class JobPlan:
             "replicas_per_worker": self.replicas_per_worker,
             "strategy": self.strategy,
             "transport": self.transport,
+            "step": asdict(self.step),
             "seed": self.seed,
             "cluster": {"worker": list(addresses)} if self.num_workers > 1 else {},
             "threads": {"intra_op": self.intra_op, "inter_op": 0},
@@ -103,7 +92,9 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
     num_workers = int(workers.value)
     _check_room(num_workers, facts)
     devices = _share_devices(gpus, num_workers, given=options.devices is not None)
-    transport = _transport(options, facts, num_workers, has_gpus=bool(gpus))
+    transport, step, communication = decide(
+        options.step, _replicas(options, facts, num_workers, gpus, gpus_reason), facts
+    )
     cpus, intra_op, cores_decision = _share_cores(facts, num_workers)
     seed = Decision("seed", options.seed, "asked for with --seed")
     if options.seed is None:
@@ -118,7 +109,8 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
         num_workers=num_workers,
         replicas_per_worker=options.replicas_per_worker,
         strategy=options.strategy,
-        transport=str(transport.value),
+        transport=transport,
+        step=step,
         seed=int(seed.value),
         devices=devices,
         cpus=cpus,
@@ -132,7 +124,7 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
         decisions=(
             workers,
             Decision("devices", [list(ids) for ids in devices], gpus_reason),
-            transport,
+            *communication,
             cores_decision,
             seed,
         ),
@@ -183,55 +175,19 @@ def _share_devices(gpus: tuple[str, ...], num_workers: int, *, given: bool) -> t
     return tuple(gpus[rank * share : (rank + 1) * share] for rank in range(num_workers))
 
 
-def _transport(options: RunOptions, facts: MachineFacts, num_workers: int, *, has_gpus: bool) -> Decision:
-    asked = options.communication
-    if num_workers == 1:
-        return Decision("transport", "none", "one worker")
-    little = _little_shared_memory(facts, num_workers)
-    missing = [name for name in ("mpi4py", "mpich") if getattr(facts, name) is None]
-    if asked == "mpi":
-        if missing:
-            raise ConfigurationRefused(
-                "MPI cannot be used: a package is missing.",
-                got=f"--communication mpi without {' and '.join(missing)}",
-                expected="mpi4py and mpich in this Python",
-                fix=_INSTALL_MPI,
-            )
-        if little:
-            raise ConfigurationRefused(
-                "MPI cannot be used: its workers meet in shared memory.",
-                got=f"--communication mpi, {little}",
-                expected=f"{_SHARED_BYTES / 2**20:.0f} MiB for each worker",
-                fix="--communication ring, or a larger /dev/shm (docker run --shm-size=1g ...)",
-            )
-        return Decision("transport", "mpi", "asked for with --communication")
-    if asked in ("hierarchical", "one-device"):
-        raise ConfigurationRefused(
-            "This communication is for the replicas of one process.",
-            got=f"--communication {asked} with {num_workers} workers",
-            expected="auto, nccl, ring or mpi",
-        )
-    if asked != "auto":
-        return Decision("transport", "ring", f"--communication {asked}: TensorFlow's own collectives")
-    if has_gpus:
-        return Decision("transport", "ring", "GPUs: NCCL, met through TensorFlow's own collectives")
-    if missing:
-        reason = f"TensorFlow's own; {' and '.join(missing)} not installed. Faster: {_INSTALL_MPI}"
-        return Decision("transport", "ring", reason, is_fallback=True)
-    if little:
-        needed = f"{_SHARED_BYTES / 2**20:.0f} MiB of shared memory for each worker"
-        reason = f"TensorFlow's own; MPI needs {needed}: {little}"
-        return Decision("transport", "ring", reason, is_fallback=True)
-    reason = f"CPU workers on one host: shared memory, no port opened (mpich {facts.mpich})"
-    return Decision("transport", "mpi", reason)
-
-
-def _little_shared_memory(facts: MachineFacts, num_workers: int) -> str:
-    """Returns in words that there is too little for MPI: a worker would die of SIGBUS; empty where there is enough."""
-    free = facts.shared_memory_bytes
-    if free is None or free >= num_workers * _SHARED_BYTES:
-        return ""
-    return f"{free / 2**20:.3g} MiB are free in /dev/shm"
+def _replicas(
+    options: RunOptions, facts: MachineFacts, num_workers: int, gpus: tuple[str, ...], gpus_reason: str
+) -> Replicas:
+    """Returns what is to be summed: one process has several replicas where the session makes a mirrored strategy."""
+    if gpus and not facts.tensorflow_uses_gpus:  # given with --devices
+        gpus, gpus_reason = (), "tensorflow-cpu is installed: it cannot use GPUs"
+    is_mirrored = options.replicas_per_worker > 1 or (options.strategy == "mirrored" and len(gpus) > 1)
+    return Replicas(
+        num_workers=num_workers,
+        num_in_process=(len(gpus) or options.replicas_per_worker) if num_workers == 1 and is_mirrored else 1,
+        num_gpus=len(gpus),
+        gpus_reason=gpus_reason,
+    )
 
 
 def _share_cores(facts: MachineFacts, num_workers: int) -> tuple[tuple[tuple[int, ...], ...], int, Decision]:

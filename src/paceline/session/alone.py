@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import tensorflow as tf
@@ -13,6 +14,7 @@ from paceline.callbacks import alike
 from paceline.collectives.transport import Alone
 from paceline.session import hooks
 from paceline.session.state import State
+from paceline.step_options import StepOptions
 from paceline.strategies.job import JobStrategy
 from paceline.strategies.local import LocalStrategy
 from paceline.strategies.resolver import make_resolver
@@ -43,15 +45,26 @@ class _Unobserved:
         return number
 
 
-def start_alone() -> State:
-    """Returns the place of a process without a job: all GPUs of this machine, or its CPU. Collective: no."""
+def start_alone(options: StepOptions) -> State:
+    """Returns the place of a process without a job: all GPUs of this machine, or its CPU. Collective: no.
+
+    Args:
+        options: How this process's replicas are summed, where it has several, and what their steps do.
+
+    Raises:
+        ConfigurationRefused: Its replicas cannot be summed as the options say.
+    """
     gpus = [device.name for device in tf.config.list_logical_devices("GPU")]
     strategy: Any
     if len(gpus) > 1:
-        strategy = LocalStrategy.create(gpus)
+        strategy = LocalStrategy.create(gpus, options)
     else:
         strategy = JobStrategy.create(
-            Alone(), gpus[0] if gpus else "/cpu:0", lambda dataset: dataset, make_resolver(None)
+            Alone(),
+            gpus[0] if gpus else "/cpu:0",
+            lambda dataset: dataset,
+            make_resolver(None),
+            options=replace(options, communication="auto"),
         )
     alike.install(Alone())
     hooks.install(strategy, _Unobserved(), lambda line: print(f"paceline: {line}", file=sys.stderr))

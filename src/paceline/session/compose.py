@@ -26,6 +26,7 @@ from paceline.session.script import run_script
 from paceline.session.seeds import seed_everything
 from paceline.session.stored import StoredDecisions
 from paceline.session.watch import StatusWatch
+from paceline.step_options import StepOptions
 from paceline.strategies.job import JobStrategy
 from paceline.strategies.local import LocalStrategy
 from paceline.strategies.resolver import make_resolver
@@ -42,6 +43,7 @@ class Session:
         self.job = job
         self.rank = rank
         self.size = int(job["num_workers"])
+        self.step = StepOptions(**job.get("step", {}))
         self.journal = journal
         self.status = status
         self.attempt_dir = Path(job["run_dir"]) / "attempts" / str(job["attempt"])
@@ -70,7 +72,11 @@ class Session:
         progress.install(observer)
         alike.install(transport)
         one_writer.install(self.rank)
-        state.enter(state.State(strategy=strategy, rank=self.rank, num_workers=self.size))
+        state.enter(
+            state.State(
+                strategy=strategy, rank=self.rank, num_workers=self.size, asked=self.step, transport=transport.name
+            )
+        )
         seed_everything(int(self.job["seed"]))
         self.status.set_phase(Phase.SCRIPT)
         code = run_script(self.job["script"])
@@ -106,6 +112,14 @@ class Session:
             from paceline.collectives.mpi import MpiTransport
 
             return MpiTransport(self.rank, self.size, watch)
+        if name == "nccl" and not tf.config.list_physical_devices("GPU"):
+            # The launcher asked nvidia-smi; TensorFlow may lack CUDA, or one that fits the driver.
+            raise ConfigurationRefused(
+                "NCCL sums on GPUs, and TensorFlow sees none here.",
+                got="no GPU in tf.config.list_physical_devices()",
+                expected="a TensorFlow with CUDA that fits the driver",
+                fix='paceline doctor, or --devices "" to train on the CPU',
+            )
         if name in ("ring", "nccl"):
             from paceline.collectives.ring import RingTransport
 
@@ -113,7 +127,7 @@ class Session:
         raise ConfigurationRefused(
             "The transport between workers is unknown.",
             got=f"transport {name!r} in job.json",
-            expected="none, mpi or ring",
+            expected="none, mpi, ring or nccl",
             fix="paceline run --communication auto ...",
         )
 
@@ -121,10 +135,12 @@ class Session:
         count = int(self.job.get("replicas_per_worker", 1))
         gpus = [gpu.name for gpu in tf.config.list_logical_devices("GPU")]
         if self.size == 1 and (count > 1 or (self.job["strategy"] == "mirrored" and len(gpus) > 1)):
-            return LocalStrategy.create(gpus or [f"/cpu:{i}" for i in range(count)])
+            return LocalStrategy.create(gpus or [f"/cpu:{i}" for i in range(count)], self.step)
         resolver = make_resolver(self.job.get("cluster"), self.rank, self.size)
         rank, size = self.rank, self.size
-        return JobStrategy.create(transport, device, lambda dataset: share_dataset(dataset, rank, size), resolver)
+        return JobStrategy.create(
+            transport, device, lambda dataset: share_dataset(dataset, rank, size), resolver, options=self.step
+        )
 
     def _write_versions(self) -> None:
         versions = {

@@ -52,6 +52,8 @@ class JobStrategy(RunHook, *NAMED):  # type: ignore[misc]
         device: str,
         distribute_dataset: Callable[[Any], Any],
         cluster_resolver: Any = None,
+        *,
+        options: StepOptions | None = None,
     ) -> JobStrategy:
         """Returns the strategy of this worker. Collective: no.
 
@@ -60,9 +62,11 @@ class JobStrategy(RunHook, *NAMED):  # type: ignore[misc]
             device: Where the replica lives, for instance `/gpu:0`.
             distribute_dataset: Turns a dataset of global batches into this worker's share.
             cluster_resolver: What `strategy.cluster_resolver` shows to the script.
+            options: How steps compute and communicate, kept as `extended.step_options`.
         """
         self: JobStrategy = object.__new__(cls)
         extended = JobExtended(self, device, transport, distribute_dataset, cluster_resolver)
+        extended.step_options = options or StepOptions()
         distribute_lib.Strategy.__init__(self, extended)
         return self
 
@@ -89,8 +93,6 @@ class JobReplicaContext(distribute_lib.ReplicaContext):
 class JobExtended(one_device_strategy.OneDeviceExtended):
     """What `JobStrategy` does: one device here, sums over a transport."""
 
-    step_options = StepOptions()
-
     def __init__(
         self,
         container: JobStrategy,
@@ -100,6 +102,7 @@ class JobExtended(one_device_strategy.OneDeviceExtended):
         cluster_resolver: Any,
     ) -> None:
         super().__init__(container, device)
+        self.step_options = StepOptions()
         self.transport = transport
         self._distribute_dataset = distribute_dataset
         self._cluster_resolver = cluster_resolver

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import tensorflow as tf
 from keras.src.backend.tensorflow.core import Variable
 from tensorflow.python.distribute import distribute_lib, mirrored_strategy
 
+from paceline.launch.communication import Replicas, decide_in_process
 from paceline.step_options import StepOptions
 from paceline.strategies.job import NAMED
 from paceline.strategies.resolver import make_resolver
 from paceline.strategies.run_hook import RunHook
+
+_CROSS_DEVICE_OPS = {
+    "nccl": tf.distribute.NcclAllReduce,
+    "hierarchical": tf.distribute.HierarchicalCopyAllReduce,
+    "one-device": tf.distribute.ReductionToOneDevice,
+}
 
 
 class LocalStrategy(RunHook, *NAMED):  # type: ignore[misc]
@@ -27,12 +35,22 @@ class LocalStrategy(RunHook, *NAMED):  # type: ignore[misc]
         pass
 
     @classmethod
-    def create(cls, devices: Sequence[str], cross_device_ops: Any = None) -> LocalStrategy:
-        """Returns the strategy over `devices`, for instance `["/cpu:0", "/cpu:1"]`. Collective: no."""
+    def create(cls, devices: Sequence[str], options: StepOptions | None = None) -> LocalStrategy:
+        """Returns the strategy over `devices`, for instance `["/cpu:0", "/cpu:1"]`. Collective: no.
+
+        Args:
+            devices: Where the replicas live.
+            options: How replicas are summed, and how steps compute; kept as `extended.step_options`.
+
+        Raises:
+            ConfigurationRefused: Replicas on these devices cannot be summed so.
+        """
+        options = _decided(options or StepOptions(), devices)
         self: LocalStrategy = object.__new__(cls)
-        extended = mirrored_strategy.MirroredExtended(self, devices=list(devices), cross_device_ops=cross_device_ops)
+        make_sums = _CROSS_DEVICE_OPS.get(options.communication, lambda: None)  # None: TensorFlow chooses
+        extended = mirrored_strategy.MirroredExtended(self, devices=list(devices), cross_device_ops=make_sums())
         extended._cluster_resolver = make_resolver(None)
-        extended.step_options = StepOptions()
+        extended.step_options = options
         distribute_lib.Strategy.__init__(self, extended)
         return self
 
@@ -41,6 +59,18 @@ class LocalStrategy(RunHook, *NAMED):  # type: ignore[misc]
         distributed = super().experimental_distribute_dataset(dataset, options)
         distributed.paceline_global = dataset
         return distributed
+
+
+def _decided(options: StepOptions, devices: Sequence[str]) -> StepOptions:
+    """Returns the options with the communication that these devices have; the launcher only heard of them."""
+    replicas = Replicas(
+        num_workers=1,
+        num_in_process=len(devices),
+        num_gpus=sum("gpu" in device.lower() for device in devices),
+        gpus_reason="TensorFlow sees none",
+    )
+    decision = decide_in_process(options.communication, replicas)
+    return replace(options, communication="auto" if decision is None else str(decision.value))
 
 
 def install_variables(strategy: LocalStrategy) -> None:

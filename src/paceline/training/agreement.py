@@ -106,7 +106,12 @@ def check_same_variables(mine: list[Named], transport: Transport) -> list[str]:
         ScriptRefused: The workers have different variables.
     """
     shapes = [f"{n.name} {tuple(n.variable.shape)} {n.variable.dtype}" for n in mine]
-    everybody = [json.loads(part) for part in transport.gather_bytes(json.dumps(shapes).encode())]
+    options = str(tf.distribute.get_strategy().extended.step_options)
+    told = [json.loads(part) for part in transport.gather_bytes(json.dumps([options, shapes]).encode())]
+    for rank, (theirs, _) in enumerate(told):
+        if theirs != told[0][0]:
+            raise _different_options(told[0][0], theirs, rank)
+    everybody = [part[1] for part in told]
     for rank, theirs in enumerate(everybody):
         if len(theirs) != len(everybody[0]) or [_anonymous(s) for s in theirs] != [_anonymous(s) for s in everybody[0]]:
             raise _different_models(everybody[0], theirs, rank)
@@ -134,6 +139,15 @@ def differing(digests: list[str], transport: Transport) -> list[int]:
 def _anonymous(shape: str) -> str:
     """Returns the shape and dtype of a described variable: automatic names may differ, what they hold may not."""
     return shape[shape.index(" ") :] if " " in shape else shape
+
+
+def _different_options(first: str, other: str, rank: int) -> ScriptRefused:
+    return ScriptRefused(
+        "The workers were given different step options, and could not add up what they send.",
+        got=f"{first} on worker 0, {other} on worker {rank}",
+        expected="the same paceline.StepOptions on every worker",
+        fix="nothing that a script hands to paceline.strategy(...) may depend on the worker's index",
+    )
 
 
 def _different_models(first: list[str], other: list[str], rank: int) -> ScriptRefused:

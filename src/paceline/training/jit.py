@@ -76,13 +76,13 @@ def choose(model: Any, options: StepOptions, loop: Loop | None) -> Choice:
         return Choice(False, "run_eagerly=True")
     if options.jit == "off":
         return Choice(False, "--jit off")
+    if options.jit == "on":
+        supported = bool(model_supports_jit(model))
+        return Choice(supported, "--jit on" if supported else "it has layers that say they cannot be compiled")
     if model.jit_compile:
         return Choice(True, "jit_compile=True")
     if not getattr(model, _AUTO, True):
         return Choice(False, "jit_compile=False")
-    if options.jit == "on":
-        supported = bool(model_supports_jit(model))
-        return Choice(supported, "--jit on" if supported else "it has layers that say they cannot be compiled")
     if loop is None:
         return Choice(False)
     reason = _why_not(model, loop)

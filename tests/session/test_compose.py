@@ -1,0 +1,58 @@
+"""What a worker refuses by itself, because only TensorFlow knows."""
+
+from __future__ import annotations
+
+import pytest
+import tensorflow as tf
+
+from paceline.errors import ConfigurationRefused, UsageError
+from paceline.session.compose import Session
+from paceline.step_options import StepOptions
+from paceline.strategies.local import LocalStrategy
+
+JOB = {"num_workers": 2, "transport": "nccl", "run_dir": "/run", "attempt": 0, "cluster": {"worker": ["a:1", "b:2"]}}
+
+
+def session(**changes):
+    return Session({**JOB, **changes}, 0, None, None)
+
+
+def test_nccl_without_a_gpu_in_tensorflow_is_refused(monkeypatch):
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
+    with pytest.raises(ConfigurationRefused, match="TensorFlow sees none here"):
+        session()._transport()
+
+
+def test_an_unknown_transport_is_refused():
+    with pytest.raises(ConfigurationRefused, match="'pigeon' in job"):
+        session(transport="pigeon")._transport()
+
+
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        ({}, StepOptions()),
+        ({"step": {}}, StepOptions()),
+        ({"step": {"jit": "on"}}, StepOptions(jit="on")),
+        (
+            {"step": {"communication": "nccl", "wire_dtype": "float16", "bucket_mb": 2.0, "jit": "off"}},
+            StepOptions(communication="nccl", wire_dtype="float16", bucket_mb=2.0, jit="off"),
+        ),
+    ],
+)
+def test_a_job_with_and_without_step_options_is_read(job, expected):
+    assert session(**job).step == expected
+
+
+def test_bad_step_options_are_refused():
+    with pytest.raises(UsageError, match="--jit maybe"):
+        session(step={"jit": "maybe"})
+
+
+@pytest.mark.parametrize(
+    ("communication", "devices", "words"),
+    [("nccl", ["/cpu:0", "/cpu:1"], "TensorFlow sees none"), ("hierarchical", ["/cpu:0"] * 3, "3 replicas")],
+)
+def test_replicas_that_cannot_be_summed_so_are_refused_on_the_devices_that_are_there(communication, devices, words):
+    with pytest.raises(ConfigurationRefused, match=words):
+        LocalStrategy.create(devices, StepOptions(communication=communication))
