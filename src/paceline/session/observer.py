@@ -108,8 +108,9 @@ class SessionObserver:
         name = f"XLA for the {step} of {model.name}"
         choice = type(choice)(*self._stored.decide(name, choice.use, choice.reason))
         self._journal.event("decision", name=name, value=choice.use, reason=choice.reason)
-        if choice.use and choice.reason != "jit_compile=True":
-            decisions.tell(f"{model.name}: XLA compiles its {step}: {choice.reason}")
+        if choice.use != bool(model.jit_compile):  # not what the script said
+            compiles = "compiles" if choice.use else "does not compile"
+            decisions.tell(f"{model.name}: XLA {compiles} its {step}: {choice.reason}")
         return choice
 
     def chief_says(self, number: int) -> int:
