@@ -65,6 +65,14 @@ GANGS = (
         transport="ring",
         whole=False,
     ),
+    Gang(
+        name="xla",
+        options=("--workers", "2", "--jit", "on"),
+        workers=2,
+        strategy="multi-worker",
+        transport="mpi",
+        whole=False,
+    ),
     Gang(name="four", options=("--workers", "4"), workers=4, strategy="multi-worker", transport="mpi", whole=False),
 )
 

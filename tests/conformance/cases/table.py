@@ -40,7 +40,7 @@ class Case:
         feature: The row of docs/support.md that it proves.
         run: Builds, trains and returns the outcome.
         like_one_device: Whether N replicas give what one device gives; else only workers are compared.
-        on: Gangs it runs in besides the full ones ("ring", "four"); "core": the core gangs only.
+        on: Gangs it runs in besides the full ones ("ring", "four", "xla"); "core": the core gangs only.
         not_on: Gangs it does not run in.
         rtol: Relative tolerance, see test_conformance.py.
         atol: Absolute tolerance.
