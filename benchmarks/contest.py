@@ -124,7 +124,8 @@ def ranks(script: str, size: int) -> tuple[Process, ...]:
 def paceline(script: str, size: int, options: Sequence[str] = (), core: int | None = None) -> tuple[Process, ...]:
     """Returns the launcher of `size` workers, which gets as many cores; a single worker stays on `core`."""
     cores = tuple(range(size)) if core is None else (core,)
-    own = ("--workers", str(size), "--quiet", "--run-dir", f"run-{core or 0}")
+    shown = () if "--all-output" in options else ("--quiet",)
+    own = ("--workers", str(size), "--run-dir", f"run-{core or 0}", *shown)
     argv = (sys.executable, "-m", "paceline", "run", *own, *options, str(CONTESTANTS / script))
     return (Process(argv=argv, cores=cores),)
 
@@ -169,12 +170,13 @@ def parse_results(text: str) -> list[Any]:
 
 
 def last_line(text: str) -> str:
-    """Returns the last line that says something, shortened.
+    """Returns the last line that says what failed, shortened; an error of paceline goes on after it.
 
     >>> last_line("Traceback\\nValueError: no\\n\\n")
     'ValueError: no'
     """
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("got:", "expected:", "fix:"))]
     return lines[-1][-200:] if lines else ""
 
 

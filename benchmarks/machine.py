@@ -60,15 +60,16 @@ def _versions() -> dict[str, str]:
 
 
 def _commit() -> str:
-    """Returns the commit that is measured, which says more than a version, and whether it was changed since."""
+    """Returns the commit that is measured, which says more than a version, and whether `src` was changed since."""
+    commit = _git("rev-parse", "--short", "HEAD")
+    return f"{commit} with changes" if _git("status", "--porcelain", "--", "src") else commit or "unknown"
+
+
+def _git(*words: str) -> str:
+    """Returns what git says of this checkout; nothing where there is none."""
+    folder = Path(__file__).parent.parent
     try:
-        answer = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--exclude=*"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        answer = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+        return ""
     return answer.stdout.strip()

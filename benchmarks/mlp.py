@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import contest
 from benchmarks.contest import Contestant, Outcome, Series, Settings
 from benchmarks.processes import Process
 from benchmarks.report import number, show, table, verdict
 from benchmarks.spread import Spread, best, by_round, spread
+
+from benchmarks import contest
 
 TITLE = "The article's MLP, two workers"
 ROWS_A_WORKER = 128
@@ -189,7 +190,7 @@ def target_rows(series: Mapping[str, Series]) -> list[list[str]]:
         chosen = best({key: series[key].values for key in target.theirs if key in series})
         for key in _variants(series, target.ours):
             found = _ratio(series[key], series[chosen]) if chosen else None
-            against = target.title + (f" ({series[chosen].title})" if chosen and len(target.theirs) > 1 else "")
+            against = f"{target.title} (best: {chosen})" if chosen and len(target.theirs) > 1 else target.title
             wanted = f">= {number(target.at_least)}"
             rows.append([series[key].title, against, show(found), wanted, verdict(found, at_least=target.at_least)])
     return rows

@@ -47,7 +47,7 @@ def test_mlp_every_worker_has_one_core():
 def test_mlp_the_best_of_the_others_counts():
     measured = series(mpi=[60.0, 66.0], legacy2_spe1=[3.0, 3.0], legacy2_spe10=[6.0, 6.0], legacy2_spe50=[5.0, 5.0])
     found = row(mlp.target_rows(measured), "legacy")
-    assert "LEGACY2_SPE10" in found[1]
+    assert "best: legacy2_spe10" in found[1]
     assert found[2] == "10.5 (10.0-11.0)"
     assert found[4] == "yes"
 
