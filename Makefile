@@ -3,6 +3,7 @@
 VENV ?= .venv
 CONSTRAINTS ?= requirements/newest.txt
 PYTEST_ARGS ?=
+BENCH_ARGS ?= all
 
 FITS = import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))
 # python3 where it fits, else the newest that does.
@@ -13,7 +14,7 @@ BIN = $(VENV)/bin
 INSTALLED = $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format support clean
+.PHONY: help install demo test check format support bench clean
 
 help: ## show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +52,11 @@ support: $(INSTALLED) ## make docs/support.md from test results
 	-"$(BIN)/python" -m pytest -m support --every-gang --support-json build/support.json $(PYTEST_ARGS)
 	-"$(BIN)/python" -m pytest -m support --over-ring --support-json build/support-ring.json tests/scripts $(PYTEST_ARGS)
 	"$(BIN)/python" scripts/support.py build/support.json build/support-ring.json docs/support.md
+
+bench: $(INSTALLED) ## measure, and write docs/benchmarks.md (BENCH_ARGS="mlp --rounds 3" chooses)
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --editable '.[cpu,bench]'
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps 'tf-keras>=2.19,<2.22'
+	"$(BIN)/python" benchmarks/run.py $(BENCH_ARGS)
 
 clean: ## remove .venv and everything that was built
 	rm -rf "$(VENV)" .venv-newest .venv-oldest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,75 @@
+"""What was measured on: facts that a reader needs to judge the numbers, and none that names the machine."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+_DISTRIBUTIONS = (
+    ("TensorFlow", ("tensorflow-cpu", "tensorflow")),
+    ("Keras", ("keras",)),
+    ("tf_keras", ("tf-keras",)),
+    ("JAX", ("jax",)),
+    ("PyTorch", ("torch",)),
+    ("mpi4py", ("mpi4py",)),
+    ("MPICH", ("mpich",)),
+    ("NumPy", ("numpy",)),
+)
+
+
+def facts() -> dict[str, Any]:
+    """Returns CPU, cores, memory, versions, date, and how busy the machine is now."""
+    return {
+        "date": dt.datetime.now(dt.timezone.utc).date().isoformat(),
+        "cpu": cpu_model(Path("/proc/cpuinfo").read_text(encoding="utf-8")),
+        "num_cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30),
+        "load_before": round(os.getloadavg()[0], 2),
+        "versions": {"Python": platform.python_version(), **_versions(), "paceline": _commit()},
+    }
+
+
+def cpu_model(cpuinfo: str) -> str:
+    """Returns the name of the CPU.
+
+    >>> cpu_model("processor : 0\\nmodel name : A fast one\\n")
+    'A fast one'
+    """
+    for line in cpuinfo.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.machine()
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for title, names in _DISTRIBUTIONS:
+        for name in names:
+            try:
+                found[title] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+            break
+    return found
+
+
+def _commit() -> str:
+    """Returns the commit that is measured, which says more than a version, and whether `src` was changed since."""
+    commit = _git("rev-parse", "--short", "HEAD")
+    return f"{commit} with changes" if _git("status", "--porcelain", "--", "src") else commit or "unknown"
+
+
+def _git(*words: str) -> str:
+    """Returns what git says of this checkout; nothing where there is none."""
+    folder = Path(__file__).parent.parent
+    try:
+        answer = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return answer.stdout.strip()

@@ -1,0 +1,6 @@
+"""`benchmarks` is a folder of programs, no installed package."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
