@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.processes import Process
-
 from benchmarks import processes
+from benchmarks.processes import Process
 
 CONTESTANTS = Path(__file__).parent / "contestants"
 _MARK = "RESULT "

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks import contest
 from benchmarks.contest import Contestant, Outcome, Series, Settings
 from benchmarks.processes import Process
 from benchmarks.report import number, show, table, verdict
 from benchmarks.spread import Spread, best, by_round, spread
-
-from benchmarks import contest
 
 TITLE = "The article's MLP, two workers"
 ROWS_A_WORKER = 128

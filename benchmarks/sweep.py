@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks import contest
 from benchmarks.contest import Contestant, Series, Settings
 from benchmarks.report import number, table
 from benchmarks.spread import spread
-
-from benchmarks import contest
 
 TITLE = "All-reduce, 4 B to 64 MiB"
 NUM_WORKERS = 2

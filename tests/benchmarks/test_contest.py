@@ -5,10 +5,10 @@ import sys
 import time
 
 import pytest
-from benchmarks.contest import Contestant, Settings
-from benchmarks.processes import Process
 
 from benchmarks import contest
+from benchmarks.contest import Contestant, Settings
+from benchmarks.processes import Process
 
 
 def contestant(*programs, packages=(), env=None, limit_s=60.0, cores=()):

@@ -1,8 +1,7 @@
 import json
 
-from benchmarks.spread import Spread
-
 from benchmarks import report
+from benchmarks.spread import Spread
 
 TITLES = {"a": "First", "b": "Second"}
 MACHINE = {

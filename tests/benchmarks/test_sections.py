@@ -3,9 +3,9 @@
 import importlib
 
 import pytest
-from benchmarks.contest import Outcome, Series, Settings
 
 from benchmarks import cnn, memory, mlp, run, start, sweep, wide
+from benchmarks.contest import Outcome, Series, Settings
 
 SETTINGS = Settings(has_jit=True)
 

@@ -1,6 +1,7 @@
-from benchmarks.spread import best, by_round, spread
 from hypothesis import given
 from hypothesis import strategies as st
+
+from benchmarks.spread import best, by_round, spread
 
 NUMBERS = st.floats(min_value=0.001, max_value=1e9)
 
