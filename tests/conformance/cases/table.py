@@ -69,6 +69,10 @@ class Case:
 GHOST_STEP = "a step without data at the end of each epoch"
 
 
+#: Mirrored variables cannot be made inside a step, so the optimizer's are made with the model's, before any training.
+EARLY_OPTIMIZER = {"mirrored values": "the optimizer has its variables before it has trained"}
+
+
 def in_mirrored(reason: str) -> dict[str, str]:
     """Returns `known` for a case that fails with several replicas in one process."""
     return {"mirrored alike": reason, "mirrored values": reason}
