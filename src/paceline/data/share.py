@@ -111,7 +111,7 @@ def slice_rows(leaf: Any, begin: Any, end: Any, total: Any) -> Any:
     rows = None if leaf is None else rows_of(leaf)
     if rows is None:
         return leaf
-    with tf.control_dependencies([_same_rows(rows, total)]):
+    with tf.control_dependencies(check_same_rows(rows, total)):
         if isinstance(leaf, tf.SparseTensor):
             size = tf.concat([[tf.cast(end - begin, tf.int64)], leaf.dense_shape[1:]], axis=0)
             start = tf.concat([[tf.cast(begin, tf.int64)], tf.zeros_like(leaf.dense_shape[1:])], axis=0)
@@ -121,12 +121,16 @@ def slice_rows(leaf: Any, begin: Any, end: Any, total: Any) -> Any:
         return tf.convert_to_tensor(leaf)[begin:end]
 
 
-def _same_rows(rows: Any, total: Any) -> Any:
-    return tf.debugging.assert_equal(
-        rows,
-        total,
-        message="the parts of this batch have different numbers of rows and cannot be shared between replicas",
-    )
+def check_same_rows(rows: Any, total: Any) -> list[Any]:
+    """Refuses a batch whose parts have different numbers of rows; returns the operation that does, if it takes one."""
+    if rows is total:
+        return []
+    message = "the parts of this batch have different numbers of rows and cannot be shared between replicas"
+    if tf.executing_eagerly():
+        tf.debugging.assert_equal(rows, total, message=message)
+        return []
+    # One operation; `tf.debugging.assert_equal` makes a branch of ten.
+    return [tf.raw_ops.Assert(condition=tf.equal(rows, total), data=[message, rows, total])]
 
 
 def cut_rows(value: Any, rows: Any) -> Any:

@@ -7,13 +7,14 @@ transport works inside XLA, so the sum is taken outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from paceline.collectives.forbidden import no_collectives
 from paceline.collectives.fused import Piece, pack, unpack
+from paceline.data.share import take_share
 from paceline.training import current, progress
 from paceline.training.step import Carried, Kind, Plan, ReplicaStep
 
@@ -39,17 +40,27 @@ class _Layout(NamedTuple):
 
 
 class _Packed(NamedTuple):
-    """The tensors that leave the first half."""
+    """The tensors that leave the first half.
+
+    Attributes:
+        buffers: This replica's dense addends.
+        slices: Its other addends.
+        before: The states' values from before the step.
+        share: Rows of this replica, rows of all, fingerprint of the global batch.
+    """
 
     buffers: list[tf.Tensor]
     slices: list[tf.IndexedSlices]
     before: list[tf.Tensor]
+    share: list[tf.Tensor]
 
 
 def compiled_step(model: Any, kind: Kind, step_of: Callable[[Any], Any], seen: list[Any]) -> Callable[..., Any]:
     """Returns what one replica does in one step, with both halves compiled by XLA.
 
-    The function returns None, and has done nothing, where that cannot be: something is exchanged in the step's middle.
+    The function takes a replica's share, or the global batch alone: then the share is taken inside, where it costs
+    next to nothing. It returns None, and has done nothing, where that cannot be: something is exchanged in the step's
+    middle.
 
     Args:
         model: The model.
@@ -60,11 +71,15 @@ def compiled_step(model: Any, kind: Kind, step_of: Callable[[Any], Any], seen: l
     layouts: list[_Layout] = []
 
     def first_half(data: Any, *share: Any) -> _Packed:
+        if not share:
+            context = tf.distribute.get_replica_context()
+            data, *rest = take_share(data, context.replica_id_in_sync_group, context.num_replicas_in_sync)
+            share = tuple(rest)
         step = ReplicaStep(kind, *share, puts_off=True, known=seen)
         with current.entered(step), no_collectives() as counted:
             plan, tensors = step.collect(step_of(data))
         step.remember(seen)
-        layout, packed = _packed(step, plan, tensors, counted.count)
+        layout, packed = _packed(step, plan, tensors, counted.count, share)
         layouts[:] = [layout]
         return packed
 
@@ -82,6 +97,7 @@ def compiled_step(model: Any, kind: Kind, step_of: Callable[[Any], Any], seen: l
         if layouts[0].attempts:
             return None
         packed = first(data, *share)
+        share = tuple(packed.share)
         step = ReplicaStep(kind, *share)
         sums = step.sum_over_replicas([*packed.buffers, *packed.slices])
         buffers, slices = sums[: len(packed.buffers)], sums[len(packed.buffers) :]
@@ -97,7 +113,9 @@ def _compiled(function: Any) -> Any:
     return tf.function(converted, jit_compile=True, reduce_retracing=True)
 
 
-def _packed(step: ReplicaStep, plan: Plan, tensors: Carried, attempts: int) -> tuple[_Layout, _Packed]:
+def _packed(
+    step: ReplicaStep, plan: Plan, tensors: Carried, attempts: int, share: Sequence[Any]
+) -> tuple[_Layout, _Packed]:
     addends = [*tensors.gradients, *tensors.rest]
     is_slices = [isinstance(value, tf.IndexedSlices) for value in addends]
     num_gradients = len(tensors.gradients)
@@ -108,4 +126,4 @@ def _packed(step: ReplicaStep, plan: Plan, tensors: Carried, attempts: int) -> t
     before, before_pieces = pack(tensors.before)
     slices = [value for value in addends if isinstance(value, tf.IndexedSlices)]
     layout = _Layout(plan, num_gradients, is_slices, pieces, before_pieces, attempts)
-    return layout, _Packed(buffers, slices, before)
+    return layout, _Packed(buffers, slices, before, [tf.convert_to_tensor(part) for part in share])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 from keras.src.backend.tensorflow.trainer import TensorFlowTrainer, concat
 
-from paceline.data.share import cut_rows, leaves, total_rows, without_optionals
+from paceline.data.share import cut_rows, leaves, take_share, total_rows, without_optionals
 from paceline.training import current, decisions, progress
 from paceline.training.agreement import variables_of
 from paceline.training.compiled import compiled_step
@@ -70,8 +70,13 @@ def replica_function(model: Any, kind: Kind, *, compiled: bool) -> Callable[...,
                 return logs
             reasons.append("replicas exchange something in its middle (synchronised BatchNorm, a mask)")
         decisions.tell(f"{model.name}: XLA does not compile its {_STEPS[kind]}: {reasons[0]}")
+        if not share:
+            context = tf.distribute.get_replica_context()
+            data, *rest = take_share(data, context.replica_id_in_sync_group, context.num_replicas_in_sync)
+            share = tuple(rest)
         return whole_step(data, *share)
 
+    on_replica.takes_batches = not reasons  # type: ignore[attr-defined]
     return on_replica
 
 

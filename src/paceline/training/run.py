@@ -9,7 +9,16 @@ import tensorflow as tf
 from tensorflow.python.distribute import distribute_utils
 
 from paceline.data.own_share import stand_in
-from paceline.data.share import Share, take_share, total_rows, whole, without_optionals
+from paceline.data.share import (
+    Share,
+    check_same_rows,
+    leaves,
+    rows_of,
+    take_share,
+    total_rows,
+    whole,
+    without_optionals,
+)
 from paceline.training import own_loop
 
 ReplicaFunction = Callable[..., Any]
@@ -30,10 +39,15 @@ def run_on_shares(strategy: Any, function: ReplicaFunction, batch: Any, *, own_s
 
     Args:
         strategy: The job's strategy.
-        function: Called in a replica context with that replica's rows of the batch.
+        function: Called in a replica context with that replica's rows of the batch. One that `takes_batches` is
+            called with the whole batch, where that is dense numbers, and takes its rows itself.
         batch: The global batch, or with `own_share` `(data, rows, total)` of this worker.
         own_share: Whether the batch is this worker's own already.
     """
+    if getattr(function, "takes_batches", False) and not own_share and _is_dense(batch):
+        own_loop.leave_as_it_is(function)
+        _check_rows(batch)
+        return [strategy.run(function, args=(without_optionals(batch),))]
     if own_share:
         shares = [Share(*batch)]
     elif strategy.num_replicas_in_sync == 1:
@@ -58,6 +72,20 @@ def run_on_shares(strategy: Any, function: ReplicaFunction, batch: Any, *, own_s
     own_loop.leave_as_it_is(on_replica)
     outputs = strategy.run(on_replica, args=tuple(grouped))
     return [_local(strategy, outputs, place) for place in range(len(shares))]
+
+
+def _is_dense(batch: Any) -> bool:
+    parts = leaves(without_optionals(batch))
+    return all(tf.is_tensor(part) and isinstance(part, tf.Tensor) and part.dtype != tf.string for part in parts)
+
+
+def _check_rows(batch: Any) -> None:
+    """Looks, where XLA would not, whether all parts have the same number of rows."""
+    total = total_rows(without_optionals(batch))
+    for part in leaves(without_optionals(batch)):
+        rows = rows_of(part)
+        if rows is not None:
+            check_same_rows(rows, total)
 
 
 def _local(strategy: Any, outputs: Any, place: int) -> Any:
