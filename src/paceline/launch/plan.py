@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from paceline.communication import Replicas
+from paceline.decision import Decision
 from paceline.errors import ConfigurationRefused
-from paceline.launch.communication import Replicas, decide
-from paceline.launch.decision import Decision
+from paceline.launch.communication import decide
 from paceline.launch.facts import MachineFacts
 from paceline.launch.options import ONE_PROCESS, RunOptions
 from paceline.step_options import StepOptions
