@@ -89,7 +89,14 @@ def _script_options(target: str, module: bool) -> frozenset[str]:
 @click.option(
     "--start-timeout", "start_timeout_s", type=Duration(), default="5m", show_default=True, help="Limit to meet."
 )
-@click.option("--grace", "grace_s", type=Duration(), default="30s", show_default=True, help="From SIGTERM to SIGKILL.")
+@click.option(
+    "--grace",
+    "grace_s",
+    type=Duration(),
+    default="30s",
+    show_default=True,
+    help="From SIGTERM to SIGKILL: for handlers and finally blocks of the script. After Ctrl-C they have 6s.",
+)
 @click.option("--all-output", is_flag=True, help="Show the output of every worker, prefixed.")
 @click.option("--quiet", is_flag=True, help="Show the chief's output only.")
 @click.option("--verbose-communication", is_flag=True, help="Log collectives and NCCL, into files.")

@@ -47,6 +47,7 @@ def main() -> int:
             is_saving=lambda: status.phase == Phase.CHECKPOINT,
             on_signal=lambda name: journal.event("signal", name=name),
             grace_s=assignment.grace_s,
+            has_peers=assignment.num_workers > 1,
         )
     )
     journal.event("start", pid=os.getpid(), host=socket.gethostname())
