@@ -59,7 +59,9 @@ def _script_options(target: str, module: bool) -> frozenset[str]:
 @click.option("-m", "module_name", metavar="MODULE", expose_value=False, help="Run a module, as python -m does.")
 @click.option("--workers", type=int, metavar="N", help="Processes of the job. Default: one per GPU, else 1.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", show_default=True, help="How to replicate.")
-@click.option("--replicas-per-worker", type=int, default=1, show_default=True, metavar="N", help="Copies per process.")
+@click.option(
+    "--replicas-per-worker", type=int, metavar="N", help="Copies in one process. Default: one per GPU of it, else 1."
+)
 @click.option("--devices", type=Devices(), help="GPUs to use, such as 2,3; '' for none. Default: all visible.")
 @click.option(
     "--communication",
