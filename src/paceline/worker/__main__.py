@@ -37,6 +37,7 @@ def main() -> int:
     except PacelineError as error:
         print(crash.format_error(error), file=sys.stderr, end="")
         return error.exit_code
+    os.environ.pop("TF_CONFIG", None)  # that of another cluster; this job's is among the variables, where it has one
     os.environ.update(variables)
     pmi = os.environ.get("PMI_FD", "")
     if pmi.isdecimal():
