@@ -19,6 +19,7 @@ can be pasted. The command line prints it without a traceback.
 
 from __future__ import annotations
 
+EXIT_OUTPUT = 1  # as other programs end that cannot write their answer
 EXIT_USAGE = 2
 EXIT_INTERNAL = 70
 EXIT_REFUSED = 78

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -61,3 +62,38 @@ def test_debug_behind_the_script_is_the_scripts(call, script):
 @pytest.mark.parametrize("code", [0, 1, 3, 137, 143])
 def test_the_exit_code_of_the_job_is_ours(call, script, code):
     assert call("run", script, code=code).code == code
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "args", [("--help",), ("--version",), ("cluster", "show"), ("run", "--help"), ("run", "--dry-run", __file__)]
+)
+def test_an_output_that_cannot_be_written_is_said_and_no_fault_of_ours(args, unbuffered):
+    environ = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    command = [sys.executable, "-m", "paceline", *args]
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run(command, env=environ, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "paceline: standard output cannot be written: No space left on device"
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+
+
+def test_a_message_that_cannot_be_written_changes_no_exit_code():
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([sys.executable, "-m", "paceline", "clustr"], stderr=full, check=False)
+    assert done.returncode == 2
+
+
+def test_a_reader_that_has_enough_hears_nothing():
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "paceline", "--help"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_another_error_of_the_system_is_still_ours(call, script):
+    result = call("run", script, error=OSError(28, "No space left on device"))
+    assert result.code == 70
+    assert "an error of paceline itself" in result.err

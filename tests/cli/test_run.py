@@ -14,7 +14,7 @@ def test_without_options_everything_is_left_to_be_decided(call, script):
 
 def test_every_option_arrives(call, script):
     result = call(
-        *("run", "--workers", "2", "--strategy", "multi-worker", "--replicas-per-worker", "3", "--devices", "2,3"),
+        *("run", "--workers", "2", "--strategy", "multi-worker", "--replicas-per-worker", "1", "--devices", "2,3"),
         *("--communication", "ring", "--run-dir", "out", "--seed", "7", "--env", "A=1", "--env", "B=x=y"),
         *("--wire-dtype", "bfloat16", "--bucket-mb", "2.5", "--jit", "off"),
         *("--start-timeout", "1m30s", "--grace", "10", "--all-output", "--verbose-communication", "--dry-run"),
@@ -26,7 +26,7 @@ def test_every_option_arrives(call, script):
             script_args=("--epochs", "3"),
             workers=2,
             strategy="multi-worker",
-            replicas_per_worker=3,
+            replicas_per_worker=1,
             devices=("2", "3"),
             communication="ring",
             wire_dtype="bfloat16",
@@ -103,6 +103,7 @@ def test_a_folder_with_main_is_a_script(call, tmp_path):
         (("--strategy", "tpu", "train.py"), 78, "later version"),
         (("--strategy", "parameter-server", "train.py"), 78, "later version"),
         (("--strategy", "mirrored", "--workers", "2", "train.py"), 78, "one process"),
+        (("--workers", "2", "--replicas-per-worker", "3", "train.py"), 78, "--workers 6"),
         (("--communication", "smoke", "train.py"), 2, "hierarchical"),
         (("--wire-dtype", "float8", "train.py"), 2, "bfloat16"),
         (("--jit", "maybe", "train.py"), 2, "maybe"),

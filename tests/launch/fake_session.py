@@ -124,6 +124,33 @@ def do_own_handler(job, rank, status, argument):
     time.sleep(60)
 
 
+def do_finally(job, rank, status, argument):
+    """Saves in a ``finally`` block."""
+    try:
+        time.sleep(60)
+    finally:
+        time.sleep(float(argument))
+        print("saved", flush=True)
+
+
+def do_long_step(job, rank, status, argument):
+    """Is in C code for a while, as in a step or a compilation, and saves when it hears that it shall end."""
+
+    class Timespec(ctypes.Structure):
+        _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+    libc = ctypes.CDLL(None)
+    mutex = ctypes.create_string_buffer(128)
+    libc.pthread_mutex_init(mutex, None)
+    libc.pthread_mutex_lock(mutex)
+    until = Timespec(int(time.time() + float(argument)), 0)
+    try:
+        libc.pthread_mutex_timedlock(mutex, ctypes.byref(until))
+    finally:
+        print("saved", flush=True)
+    time.sleep(60)
+
+
 def do_slow_exit(job, rank, status, argument):
     """Takes its time after the script is over."""
     atexit.register(time.sleep, 60)

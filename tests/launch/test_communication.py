@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from paceline.communication import Replicas
 from paceline.errors import ConfigurationRefused
-from paceline.launch.communication import Replicas, decide
+from paceline.launch.communication import decide
 from paceline.launch.facts import MachineFacts
 from paceline.launch.options import RunOptions
 from paceline.launch.plan import make_plan
@@ -13,6 +14,7 @@ from paceline.step_options import StepOptions
 
 MPI = {"mpi4py": "4.1", "mpich": "5.0"}
 TWO, GPUS = {"workers": 2}, {"gpus": ("0", "1", "2", "3")}
+TWO_GPUS = {"gpus": ("0", "1")}
 MIRRORED = {"strategy": "mirrored", "workers": 1}
 CPU_BUILD = {**GPUS, "tensorflow_uses_gpus": False}
 
@@ -39,13 +41,12 @@ def decisions(made):
         ({**MPI, "shared_memory_bytes": 12 * 2**20}, {"workers": 3}, "ring", "12 MiB are free", True),
         ({**MPI, "shared_memory_bytes": 0}, TWO, "ring", "0 MiB are free", True),
         ({**MPI, **GPUS}, {}, "nccl", r"RING over gRPC.*tensorflow#50178", False),
-        (GPUS, TWO, "nccl", r"tensorflow#50178", False),
-        (GPUS, {**TWO, "communication": "nccl"}, "nccl", "asked for", False),
-        (GPUS, {**TWO, "communication": "ring"}, "ring", "asked for", False),
-        ({**MPI, **GPUS}, {**TWO, "communication": "mpi"}, "mpi", "asked for", False),
+        (TWO_GPUS, TWO, "nccl", r"tensorflow#50178", False),
+        (TWO_GPUS, {**TWO, "communication": "nccl"}, "nccl", "asked for", False),
+        (TWO_GPUS, {**TWO, "communication": "ring"}, "ring", "asked for", False),
+        ({**MPI, **TWO_GPUS}, {**TWO, "communication": "mpi"}, "mpi", "asked for", False),
         ({**MPI, **GPUS}, {**TWO, "devices": ()}, "mpi", "shared memory", False),
         ({**MPI, **CPU_BUILD}, TWO, "mpi", "shared memory", False),
-        ({**MPI, **CPU_BUILD}, {**TWO, "devices": ("0", "1")}, "mpi", "shared memory", False),
         # One worker: what cannot have an effect still runs, and is shown.
         ({}, {"workers": 1, "communication": "mpi"}, "none", "--communication mpi is without effect", True),
         ({}, {"workers": 1, "communication": "nccl"}, "none", "one replica.*without effect", True),
@@ -65,10 +66,10 @@ def test_transport(facts, options, transport, reason, is_fallback):
     ("facts", "options", "in_process"),
     [
         ({}, {"workers": 1}, None),
-        (GPUS, {"workers": 1}, None),
+        (GPUS, {"workers": 1}, "nccl"),
+        (GPUS, {"strategy": "one-device"}, None),
         (GPUS, {**MIRRORED, "devices": ("0",)}, None),
-        (GPUS, {**MIRRORED, "devices": ("0",), "replicas_per_worker": 2}, None),
-        (GPUS, TWO, None),
+        (TWO_GPUS, TWO, None),
         (GPUS, MIRRORED, "nccl"),
         (GPUS, {"workers": 1, "replicas_per_worker": 4}, "nccl"),
         (GPUS, {**MIRRORED, "communication": "nccl"}, "nccl"),

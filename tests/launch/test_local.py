@@ -98,6 +98,16 @@ def test_what_a_worker_is_given(start_job):
         assert len(shown["cpus"]) == cores // 2
 
 
+@pytest.mark.parametrize(("workers", "what"), [(1, "left out"), (2, "replaced")])
+def test_a_tf_config_of_another_cluster_reaches_no_script(start_job, workers, what):
+    other = json.dumps({"cluster": {"worker": ["far:1", "away:2"]}, "task": {"type": "worker", "index": 1}})
+    job = start_job({0: "show"}, workers=workers, environ={"TF_CONFIG": other})
+    assert job.finish() == 0
+    seen = json.loads(job.out)["environ"].get("TF_CONFIG", "none")
+    assert "far:1" not in seen and (seen == "none") == (workers == 1)
+    assert job.err.count(f"paceline: tf_config: {what} (") == 1
+
+
 def test_verbose_communication_goes_to_files(start_job):
     job = start_job({0: "native"}, verbose_communication=True)
     assert job.finish() == 0

@@ -63,6 +63,7 @@ def test_bad_values_are_usage_with_a_fix(bad):
         {"strategy": "mirrored", "workers": 2},
         {"strategy": "one-device", "workers": 2},
         {"strategy": "one-device", "replicas_per_worker": 2},
+        {"workers": 2, "replicas_per_worker": 2},
         {"env": (("TF_CONFIG", "{}"),)},
         {"env": (("PACELINE_RANK", "1"),)},
     ],

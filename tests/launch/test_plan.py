@@ -17,6 +17,10 @@ def plan(facts=None, **options):
     return make_plan(RunOptions(target="train.py", **options), machine, cwd="/", drawn_seed=99)
 
 
+def decision(made, name):
+    return next((decision for decision in made.decisions if decision.name == name), None)
+
+
 @pytest.mark.parametrize(
     ("facts", "options", "workers"),
     [
@@ -25,6 +29,7 @@ def plan(facts=None, **options):
         ({"gpus": ("0", "1")}, {"strategy": "mirrored"}, 1),
         ({"gpus": ("0", "1"), "tensorflow_uses_gpus": False}, {}, 1),
         ({"gpus": ("0", "1")}, {"devices": ("7",)}, 1),
+        ({"gpus": ("0", "1")}, {"replicas_per_worker": 2}, 1),
         ({}, {"workers": 5}, 5),
     ],
 )
@@ -49,29 +54,6 @@ def test_cores_are_divided(workers, facts, cpus, intra_op):
     assert made.is_crowded == (workers == 8)
 
 
-@pytest.mark.parametrize("workers", [35, 1000, 10**23])
-def test_more_workers_than_the_memory_holds_are_refused(workers):
-    with pytest.raises(ConfigurationRefused, match=r"no room(.|\n)*at most 34 workers(.|\n)*--workers 4"):
-        plan({"memory_bytes": 8 * 2**30}, workers=workers)
-    assert plan({"memory_bytes": 8 * 2**30}, workers=34).num_workers == 34
-    assert plan({"memory_bytes": 1}, workers=1).num_workers == 1
-
-
-def test_a_number_of_workers_that_no_machine_holds_is_refused():
-    with pytest.raises(ConfigurationRefused, match="no room"):
-        plan(workers=10**23)
-
-
-def test_devices_are_divided():
-    gpus = {"gpus": ("0", "1", "2", "3")}
-    assert plan(gpus).devices == (("0",), ("1",), ("2",), ("3",))
-    assert plan(gpus, workers=2).devices == (("0", "1"), ("2", "3"))
-    assert plan(gpus, strategy="mirrored").devices == (("0", "1", "2", "3"),)
-    assert plan(gpus, workers=2, devices=()).devices == ((), ())
-    with pytest.raises(ConfigurationRefused, match="more workers than GPUs"):
-        plan(gpus, workers=5)
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -81,6 +63,7 @@ def test_devices_are_divided():
         {"replicas_per_worker": 0},
         {"strategy": "mirrored", "workers": 2},
         {"workers": 2, "communication": "hierarchical"},
+        {"workers": 2, "replicas_per_worker": 2},
     ],
 )
 def test_nonsense_is_refused(options):
@@ -92,6 +75,21 @@ def test_seed_is_drawn_once_and_told():
     assert plan().seed == 99
     assert plan(seed=0).seed == 0
     assert "--seed" in next(d.reason for d in plan().decisions if d.name == "seed")
+
+
+def test_a_job_says_where_its_replicas_live():
+    made = plan({"gpus": ("0", "1")}, workers=1)
+    job = made.job("/run", 0, ())
+    assert (job["devices"], job["replicas_per_worker"]) == ([["0", "1"]], 2)
+    assert "mirrored in one process" in decision(made, "replicas_per_worker").reason
+    assert decision(made, "in_process").value == "nccl"
+
+
+@pytest.mark.parametrize(("workers", "value"), [(1, "left out"), (2, "replaced")])
+def test_a_tf_config_of_another_cluster_is_said(workers, value):
+    made = decision(plan({"has_tf_config": True}, workers=workers), "tf_config")
+    assert (made.value, made.is_fallback) == (value, True)
+    assert decision(plan(workers=workers), "tf_config") is None
 
 
 def test_plan_and_job_are_json():

@@ -107,9 +107,45 @@ def test_handlers_of_the_script_have_their_time(start_job, number, code, seconds
     assert job.out == "saved\n"
 
 
+@pytest.mark.parametrize(
+    # Within the patience after Ctrl-C (6 s); after SIGTERM beyond that, within --grace.
+    ("number", "code", "seconds"),
+    [(signal.SIGINT, 130, 4), (signal.SIGTERM, 143, 8)],
+)
+def test_finally_blocks_have_their_time(start_job, number, code, seconds):
+    job = start_job({0: f"finally:{seconds}", 1: f"finally:{seconds}"})
+    job.wait_until_ready()
+    time.sleep(0.2)
+    job.process.send_signal(number)
+    assert job.finish() == code
+    assert job.out == "saved\n"
+
+
+@pytest.mark.parametrize("grace_s", [1.0, 3.0])
+def test_the_grace_time_ends_finally_blocks(start_job, grace_s):
+    job = start_job({0: "finally:60", 1: "finally:60"}, grace_s=grace_s)
+    job.wait_until_ready()
+    time.sleep(0.2)
+    began = time.monotonic()
+    job.process.send_signal(signal.SIGTERM)
+    assert job.finish() == 143
+    assert grace_s - 0.1 < time.monotonic() - began < grace_s + 3  # the rest is the end of processes on a busy machine
+    assert job.out == ""
+
+
+@pytest.mark.parametrize(("workers", "out"), [(1, "saved\n"), (2, "")])
+def test_only_a_worker_without_peers_may_end_its_step(start_job, workers, out):
+    """With peers, what does not run Python is taken to be stuck in a collective, and ended after 1.5 s."""
+    job = start_job({0: "long_step:6", 1: "long_step:6"}, workers=workers)
+    job.wait_until_ready(workers)
+    job.process.send_signal(signal.SIGTERM)
+    assert job.finish() == 143
+    assert job.out == out
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_exit_handlers_run_shows_nothing_of_ours(start_job, number):
-    job = start_job({0: "slow_exit", 1: "slow_exit"})
+    job = start_job({0: "slow_exit", 1: "slow_exit"}, grace_s=3.0)
     job.wait_until_ready()
     time.sleep(0.3)
     job.process.send_signal(number)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 import tensorflow as tf
 
+from paceline.collectives.transport import Alone
 from paceline.errors import ConfigurationRefused, UsageError
 from paceline.session.compose import Session
 from paceline.step_options import StepOptions
+from paceline.strategies.job import JobStrategy
 from paceline.strategies.local import LocalStrategy
 
 JOB = {"num_workers": 2, "transport": "nccl", "run_dir": "/run", "attempt": 0, "cluster": {"worker": ["a:1", "b:2"]}}
@@ -56,3 +58,32 @@ def test_bad_step_options_are_refused():
 def test_replicas_that_cannot_be_summed_so_are_refused_on_the_devices_that_are_there(communication, devices, words):
     with pytest.raises(ConfigurationRefused, match=words):
         LocalStrategy.create(devices, StepOptions(communication=communication))
+
+
+def test_one_device_of_one_worker_is_the_jobs_own_strategy():
+    assert isinstance(session(num_workers=1, cluster={})._strategy(Alone(), ["/cpu:0"]), JobStrategy)
+
+
+def test_several_devices_of_one_worker_are_mirrored(monkeypatch):
+    monkeypatch.setattr(LocalStrategy, "create", lambda devices, options: ("mirrored", devices, options))
+    made = session(num_workers=1, cluster={}, step={"jit": "on"})._strategy(Alone(), ["/gpu:0", "/gpu:1"])
+    assert made == ("mirrored", ["/gpu:0", "/gpu:1"], StepOptions(jit="on"))
+
+
+class Said(list):
+    """A journal that keeps what the person is told."""
+
+    def event(self, kind, text):
+        self.append((kind, text))
+
+
+@pytest.mark.parametrize(("strategy", "number"), [("auto", 2), ("one-device", 1)])
+def test_gpus_of_which_the_launcher_knew_nothing_are_used_and_said(monkeypatch, strategy, number):
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["a", "b"] if kind == "GPU" else [])
+    grown = []
+    monkeypatch.setattr(tf.config.experimental, "set_memory_growth", lambda gpu, on: grown.append(gpu))
+    said = Said()
+    made = Session({**JOB, "num_workers": 1, "strategy": strategy, "replicas_per_worker": 1}, 0, said, None)
+    assert made._devices() == ("/gpu:0", "/gpu:1")[:number]
+    assert grown == ["a", "b"]
+    assert len(said) == number - 1 and all("2 GPUs" in text for _, text in said)

@@ -33,14 +33,17 @@ def test_tf_config_names_this_worker():
     assert config == {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}
 
 
-def test_one_worker_has_no_tf_config_and_keeps_its_devices():
-    result = of(rank=0, num_workers=1, cluster={}, devices=[[]])
-    assert "TF_CONFIG" not in result and "CUDA_VISIBLE_DEVICES" not in result
+def test_one_worker_has_no_tf_config():
+    assert "TF_CONFIG" not in of(rank=0, num_workers=1, cluster={})
 
 
-@pytest.mark.parametrize(("devices", "visible"), [([["0"], ["2", "3"]], "2,3"), ([[], []], "")])
-def test_devices_of_several_workers(devices, visible):
-    assert of(devices=devices)["CUDA_VISIBLE_DEVICES"] == visible
+@pytest.mark.parametrize(
+    ("rank", "devices", "visible"),
+    [(1, [["0"], ["2", "3"]], "2,3"), (1, [[], []], ""), (0, [["2", "3"]], "2,3"), (0, [[]], ""), (0, [], None)],
+)
+def test_devices(rank, devices, visible):
+    """An empty list hides every GPU; without a list nothing is hidden."""
+    assert of(rank, devices=devices, num_workers=len(devices) or 1).get("CUDA_VISIBLE_DEVICES") == visible
 
 
 def test_threads_the_person_set_are_kept():

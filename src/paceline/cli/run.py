@@ -59,7 +59,9 @@ def _script_options(target: str, module: bool) -> frozenset[str]:
 @click.option("-m", "module_name", metavar="MODULE", expose_value=False, help="Run a module, as python -m does.")
 @click.option("--workers", type=int, metavar="N", help="Processes of the job. Default: one per GPU, else 1.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", show_default=True, help="How to replicate.")
-@click.option("--replicas-per-worker", type=int, default=1, show_default=True, metavar="N", help="Copies per process.")
+@click.option(
+    "--replicas-per-worker", type=int, metavar="N", help="Copies in one process. Default: one per GPU of it, else 1."
+)
 @click.option("--devices", type=Devices(), help="GPUs to use, such as 2,3; '' for none. Default: all visible.")
 @click.option(
     "--communication",
@@ -89,7 +91,14 @@ def _script_options(target: str, module: bool) -> frozenset[str]:
 @click.option(
     "--start-timeout", "start_timeout_s", type=Duration(), default="5m", show_default=True, help="Limit to meet."
 )
-@click.option("--grace", "grace_s", type=Duration(), default="30s", show_default=True, help="From SIGTERM to SIGKILL.")
+@click.option(
+    "--grace",
+    "grace_s",
+    type=Duration(),
+    default="30s",
+    show_default=True,
+    help="From SIGTERM to SIGKILL: for handlers and finally blocks of the script. After Ctrl-C they have 6s.",
+)
 @click.option("--all-output", is_flag=True, help="Show the output of every worker, prefixed.")
 @click.option("--quiet", is_flag=True, help="Show the chief's output only.")
 @click.option("--verbose-communication", is_flag=True, help="Log collectives and NCCL, into files.")

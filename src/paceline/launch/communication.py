@@ -1,41 +1,17 @@
-"""Decides how replicas are summed, and what a step does with what was chosen for it. Pure."""
+"""Decides how workers are summed, and what a step does with what was chosen for it. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from paceline.communication import Replicas, check_nccl, decide_in_process
+from paceline.decision import Decision
 from paceline.errors import ConfigurationRefused
-from paceline.launch.decision import Decision
 from paceline.launch.facts import MachineFacts
 from paceline.step_options import BETWEEN_PROCESSES, StepOptions
 
 _INSTALL_MPI = "pip install mpi4py mpich"
-_INSTALL_CUDA = "pip uninstall -y tensorflow-cpu && pip install 'paceline[cuda]'"
 # Source: df /dev/shm while 2, 4 and 8 ranks are connected: 5.2 MiB each, also with messages of 100 MB (mpich 5.0.2).
 _SHARED_BYTES = 6 * 2**20
 _DEFAULT = StepOptions()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replicas:
-    """What is to be summed.
-
-    Attributes:
-        num_workers: Processes of the job.
-        num_in_process: Replicas in each process.
-        num_gpus: GPUs of the whole job that TensorFlow can use.
-        gpus_reason: Where the number of GPUs was learned, or why it is 0.
-    """
-
-    num_workers: int
-    num_in_process: int
-    num_gpus: int
-    gpus_reason: str
-
-    @property
-    def is_one(self) -> bool:
-        """Whether there is nothing to sum."""
-        return self.num_workers == 1 and self.num_in_process == 1
 
 
 def decide(
@@ -75,7 +51,7 @@ def decide_transport(asked: str, replicas: Replicas, facts: MachineFacts) -> Dec
     if asked == "ring":
         return Decision("transport", "ring", "asked for with --communication: TensorFlow's own collectives")
     if asked == "nccl":
-        _check_nccl(replicas)
+        check_nccl(replicas)
         return Decision("transport", "nccl", "asked for with --communication")
     if asked != "auto":
         raise ConfigurationRefused(
@@ -95,32 +71,6 @@ def decide_transport(asked: str, replicas: Replicas, facts: MachineFacts) -> Dec
         return Decision("transport", "ring", f"TensorFlow's own; MPI needs {needed}: {little}", is_fallback=True)
     reason = f"CPU workers on one host: shared memory, no port opened (mpich {facts.mpich})"
     return Decision("transport", "mpi", reason)
-
-
-def decide_in_process(asked: str, replicas: Replicas) -> Decision | None:
-    """Returns how the replicas of one process are summed; ``None`` where a process has one.
-
-    Raises:
-        ConfigurationRefused: What was asked for cannot work here.
-    """
-    number = replicas.num_in_process
-    if number == 1:
-        return None
-    if asked == "nccl":
-        _check_nccl(replicas)
-    if asked == "hierarchical" and number % 2:
-        # TensorFlow 2.19 to 2.21 (aggregate_gradients_using_hierarchical_copy): 1 + 2 + 3 over three replicas gives 3.
-        raise ConfigurationRefused(
-            "Hierarchical copy sums two halves of equal size: of an odd number of replicas it would lose one.",
-            got=f"--communication hierarchical with {number} replicas in one process",
-            expected="an even number of replicas",
-            fix="--communication one-device",
-        )
-    if asked in ("nccl", "hierarchical", "one-device"):
-        return Decision("in_process", asked, "asked for with --communication")
-    if replicas.num_gpus:
-        return Decision("in_process", "nccl", "GPUs of one process")
-    return Decision("in_process", "auto", "TensorFlow's own choice on CPUs")
 
 
 def _no_transport(asked: str, replicas: Replicas) -> Decision:
@@ -145,16 +95,6 @@ def _check_mpi(missing: list[str], little: str) -> None:
             got=f"--communication mpi, {little}",
             expected=f"{_SHARED_BYTES / 2**20:.0f} MiB for each worker",
             fix="--communication ring, or a larger /dev/shm (docker run --shm-size=1g ...)",
-        )
-
-
-def _check_nccl(replicas: Replicas) -> None:
-    if not replicas.num_gpus:
-        raise ConfigurationRefused(
-            "NCCL sums on GPUs, and this job has none that TensorFlow can use.",
-            got=f"--communication nccl, no GPU ({replicas.gpus_reason})",
-            expected="a GPU for each replica, and a TensorFlow with CUDA",
-            fix=_INSTALL_CUDA if "tensorflow-cpu" in replicas.gpus_reason else "--communication auto",
         )
 
 

@@ -29,6 +29,7 @@ class MachineFacts:
         tensorflow_uses_gpus: ``False`` where only the CPU build of TensorFlow is installed.
         memory_bytes: Memory that this machine has, or the control group grants; ``None``: not known.
         shared_memory_bytes: Free space for memory shared by processes; ``None``: not known.
+        has_tf_config: Whether the environment describes a cluster, which is not this job's.
         mpi4py: Version, or ``None``.
         mpich: Version of the MPI library from PyPI, or ``None``.
     """
@@ -41,6 +42,7 @@ class MachineFacts:
     tensorflow_uses_gpus: bool = True
     memory_bytes: int | None = None
     shared_memory_bytes: int | None = None
+    has_tf_config: bool = False
     mpi4py: str | None = None
     mpich: str | None = None
 
@@ -62,6 +64,7 @@ def collect(environ: Mapping[str, str]) -> MachineFacts:
         tensorflow_uses_gpus=_version("tensorflow") is not None or _version("tensorflow-cpu") is None,
         memory_bytes=_memory_bytes(),
         shared_memory_bytes=_shared_memory_bytes(),
+        has_tf_config=environ.get("TF_CONFIG", "").strip() not in {"", "{}"},
         mpi4py=_version("mpi4py") if importlib.util.find_spec("mpi4py") else None,
         mpich=_version("mpich"),
     )

@@ -35,7 +35,7 @@ class RunOptions:
         script_args: What the script finds in ``sys.argv[1:]``.
         workers: Number of processes of the whole job.
         strategy: One of ``STRATEGIES``.
-        replicas_per_worker: Copies of the model in each process.
+        replicas_per_worker: Copies of the model in one process.
         devices: GPU ids that the job may use; empty: none, None: all that are visible.
         run_dir: Folder of the run, or None for a new one under ``runs/``.
         seed: Seed of the job, 0 to 2**32 - 1.
@@ -47,7 +47,7 @@ class RunOptions:
         bucket_mb: Size of the pieces that gradients are summed in; 0: one piece.
         jit: Whether XLA compiles the step.
         start_timeout_s: How long workers may take to meet.
-        grace_s: Time between SIGTERM and SIGKILL.
+        grace_s: Time between SIGTERM and SIGKILL, which the script has for its handlers and ``finally`` blocks.
         all_output: Whether the output of every worker is shown, not the chief's alone.
         quiet: Whether only the chief's own output is shown, and no live view.
     """
@@ -57,7 +57,7 @@ class RunOptions:
     script_args: tuple[str, ...] = ()
     workers: int | None = None
     strategy: str = "auto"
-    replicas_per_worker: int = 1
+    replicas_per_worker: int | None = None
     devices: tuple[str, ...] | None = None
     run_dir: str | None = None
     seed: int | None = None
@@ -91,7 +91,7 @@ class RunOptions:
     def _check_numbers(self) -> None:
         if self.workers is not None and self.workers < 1:
             _usage("a job needs at least one worker", f"--workers {self.workers}", "1 or more", "--workers 1")
-        if self.replicas_per_worker < 1:
+        if self.replicas_per_worker is not None and self.replicas_per_worker < 1:
             got = f"--replicas-per-worker {self.replicas_per_worker}"
             _usage("a worker needs at least one replica", got, "1 or more", "--replicas-per-worker 1")
         if self.seed is not None and not 0 <= self.seed <= MAX_SEED:
@@ -151,12 +151,20 @@ class RunOptions:
                 expected="one worker, or a strategy for several",
                 fix=f"--strategy multi-worker --workers {self.workers}",
             )
-        if self.strategy == "one-device" and self.replicas_per_worker > 1:
+        workers, replicas = self.workers or 1, self.replicas_per_worker or 1
+        if self.strategy == "one-device" and replicas > 1:
             raise ConfigurationRefused(
                 "one device holds one replica",
-                got=f"--strategy one-device --replicas-per-worker {self.replicas_per_worker}",
+                got=f"--strategy one-device --replicas-per-worker {replicas}",
                 expected="one replica, or a strategy for several",
-                fix=f"--strategy mirrored --replicas-per-worker {self.replicas_per_worker}",
+                fix=f"--strategy mirrored --replicas-per-worker {replicas}",
+            )
+        if workers > 1 and replicas > 1:
+            raise ConfigurationRefused(
+                "each of several workers has one replica",
+                got=f"--workers {workers} --replicas-per-worker {replicas}",
+                expected="several workers of one replica, or one worker of several",
+                fix=f"--workers {workers * replicas}, or --workers 1 --replicas-per-worker {workers * replicas}",
             )
 
 

@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from paceline.errors import ConfigurationRefused
-from paceline.launch.communication import Replicas, decide
-from paceline.launch.decision import Decision
+from paceline.decision import Decision
+from paceline.launch.communication import decide
 from paceline.launch.facts import MachineFacts
-from paceline.launch.options import ONE_PROCESS, RunOptions
+from paceline.launch.options import RunOptions
+from paceline.launch.placement import Placement, place
 from paceline.step_options import StepOptions
-
-# Source: Private_Dirty in smaps_rollup of a worker that has trained one dense layer (TensorFlow 2.21, x86-64): 243 MiB.
-_WORKER_BYTES = 240 * 2**20
-_UNKNOWN_MEMORY_BYTES = 2**40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +20,7 @@ class JobPlan:
 
     Attributes:
         step: What a worker's step is told; ``communication`` is how replicas of one process are summed.
-        devices: GPU ids of each worker; ``()`` for all: none.
+        devices: GPU ids of each worker; see ``Placement``.
         cpus: Cores that each worker is pinned to; empty: not pinned.
         intra_op: Threads of one TensorFlow operation; 0 leaves it to TensorFlow.
         is_crowded: There are more workers than cores.
@@ -87,14 +83,9 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
     Raises:
         ConfigurationRefused: What was asked for cannot work here.
     """
-    gpus, gpus_reason = _usable_gpus(options, facts)
-    workers = _workers(options, gpus, gpus_reason)
-    num_workers = int(workers.value)
-    _check_room(num_workers, facts)
-    devices = _share_devices(gpus, num_workers, given=options.devices is not None)
-    transport, step, communication = decide(
-        options.step, _replicas(options, facts, num_workers, gpus, gpus_reason), facts
-    )
+    placement = place(options, facts)
+    num_workers = placement.workers
+    transport, step, communication = decide(options.step, placement.replicas, facts)
     cpus, intra_op, cores_decision = _share_cores(facts, num_workers)
     seed = Decision("seed", options.seed, "asked for with --seed")
     if options.seed is None:
@@ -107,12 +98,12 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
             "cwd": cwd,
         },
         num_workers=num_workers,
-        replicas_per_worker=options.replicas_per_worker,
+        replicas_per_worker=placement.replicas_per_worker,
         strategy=options.strategy,
         transport=transport,
         step=step,
         seed=int(seed.value),
-        devices=devices,
+        devices=placement.devices,
         cpus=cpus,
         intra_op=intra_op,
         is_crowded=num_workers > facts.num_cores,
@@ -122,8 +113,8 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
         grace_s=options.grace_s,
         host=facts.host,
         decisions=(
-            workers,
-            Decision("devices", [list(ids) for ids in devices], gpus_reason),
+            *placement.decisions,
+            *_tf_config(placement, facts),
             *communication,
             cores_decision,
             seed,
@@ -131,63 +122,15 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
     )
 
 
-def _check_room(num_workers: int, facts: MachineFacts) -> None:
-    """Refuses workers that this machine cannot hold: it would not fail, but swap and kill for minutes."""
-    most = max(1, (facts.memory_bytes or _UNKNOWN_MEMORY_BYTES) // _WORKER_BYTES)
-    if num_workers > most:
-        memory = "unknown" if facts.memory_bytes is None else f"{facts.memory_bytes / 2**30:.3g} GiB"
-        raise ConfigurationRefused(
-            "There is no room for so many workers.",
-            got=f"--workers {num_workers}; memory of {facts.host}: {memory}",
-            expected=f"at most {most} workers: {_WORKER_BYTES / 2**20:.0f} MiB each, before they hold any data",
-            fix=f"--workers {min(most, facts.num_cores)}",
-        )
-
-
-def _usable_gpus(options: RunOptions, facts: MachineFacts) -> tuple[tuple[str, ...], str]:
-    if options.devices is not None:
-        return options.devices, "asked for with --devices"
-    if facts.gpus and not facts.tensorflow_uses_gpus:
-        return (), f"{len(facts.gpus)} GPU(s) are here, but tensorflow-cpu is installed: it cannot use them"
-    return facts.gpus, facts.gpus_source
-
-
-def _workers(options: RunOptions, gpus: tuple[str, ...], gpus_reason: str) -> Decision:
-    if options.workers is not None:
-        return Decision("workers", options.workers, "asked for with --workers")
-    if options.strategy in ONE_PROCESS:
-        return Decision("workers", 1, f"--strategy {options.strategy} is one process")
-    if gpus:
-        return Decision("workers", len(gpus), f"one for each GPU ({gpus_reason})")
-    return Decision("workers", 1, f"no GPU ({gpus_reason})")
-
-
-def _share_devices(gpus: tuple[str, ...], num_workers: int, *, given: bool) -> tuple[tuple[str, ...], ...]:
-    """Returns the GPUs of each worker: equal shares, in order; too few GPUs are refused."""
-    if gpus and len(gpus) < num_workers:
-        raise ConfigurationRefused(
-            "There are more workers than GPUs, and workers do not share a GPU.",
-            got=f"{num_workers} workers, GPUs {','.join(gpus)}",
-            expected=f"at most {len(gpus)} workers",
-            fix=f"--workers {len(gpus)}" + ("" if given else ', or --devices "" to train on the CPU'),
-        )
-    share = len(gpus) // num_workers
-    return tuple(gpus[rank * share : (rank + 1) * share] for rank in range(num_workers))
-
-
-def _replicas(
-    options: RunOptions, facts: MachineFacts, num_workers: int, gpus: tuple[str, ...], gpus_reason: str
-) -> Replicas:
-    """Returns what is to be summed: one process has several replicas where the session makes a mirrored strategy."""
-    if gpus and not facts.tensorflow_uses_gpus:  # given with --devices
-        gpus, gpus_reason = (), "tensorflow-cpu is installed: it cannot use GPUs"
-    is_mirrored = options.replicas_per_worker > 1 or (options.strategy == "mirrored" and len(gpus) > 1)
-    return Replicas(
-        num_workers=num_workers,
-        num_in_process=(len(gpus) or options.replicas_per_worker) if num_workers == 1 and is_mirrored else 1,
-        num_gpus=len(gpus),
-        gpus_reason=gpus_reason,
-    )
+def _tf_config(placement: Placement, facts: MachineFacts) -> tuple[Decision, ...]:
+    """Returns what becomes of a TF_CONFIG that a worker would inherit; nothing where there is none."""
+    if not facts.has_tf_config:
+        return ()
+    if placement.workers == 1:
+        reason = "that of the environment describes another cluster; this job is one worker"
+        return (Decision("tf_config", "left out", reason, is_fallback=True),)
+    reason = "that of the environment describes another cluster; each worker gets this job's"
+    return (Decision("tf_config", "replaced", reason, is_fallback=True),)
 
 
 def _share_cores(facts: MachineFacts, num_workers: int) -> tuple[tuple[tuple[int, ...], ...], int, Decision]:

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from paceline.data.distribute import share_dataset
 from paceline.errors import ConfigurationRefused
 from paceline.journal.status import Phase, StatusReader
 from paceline.session import hooks, state
+from paceline.session.devices import choose_devices
 from paceline.session.observer import SessionObserver
 from paceline.session.script import run_script
 from paceline.session.seeds import seed_everything
@@ -51,11 +53,11 @@ class Session:
     def run(self) -> int:
         """Runs the script and returns its exit code. Collective: yes, at the start and at the end."""
         self.status.set_phase(Phase.CONNECT)
-        device = self._devices()
+        devices = self._devices()
         transport = self._transport()
         # TensorFlow's server, where there is one, took SIGTERM for itself.
         signals.restore_signals()
-        strategy = self._strategy(transport, device)
+        strategy = self._strategy(transport, devices)
         transport.barrier()
         # Now every page is there. It stays readable, also if the script removes the run directory.
         others = [rank for rank in range(self.size) if rank != self.rank]
@@ -92,16 +94,18 @@ class Session:
 
     # -- start -------------------------------------------------------------------------------
 
-    def _devices(self) -> str:
-        """Makes this worker's devices ready and returns where its replica lives."""
+    def _devices(self) -> tuple[str, ...]:
+        """Makes this worker's devices ready and returns where each of its replicas lives."""
         gpus = tf.config.list_physical_devices("GPU")
+        devices = choose_devices(self.job, self.rank, len(gpus))
         for gpu in gpus:
             tf.config.experimental.set_memory_growth(gpu, True)
-        count = int(self.job.get("replicas_per_worker", 1))
-        if not gpus and count > 1:
+        if not gpus and len(devices) > 1:
             cpu = tf.config.list_physical_devices("CPU")[0]
-            tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
-        return "/gpu:0" if gpus else "/cpu:0"
+            tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * len(devices))
+        if len(devices) != int(self.job.get("replicas_per_worker", 1)):
+            self.tell(f"{len(devices)} replicas: TensorFlow sees {len(gpus)} GPUs, of which paceline run knew nothing")
+        return devices
 
     def _transport(self) -> Transport:
         name = self.job["transport"]
@@ -131,15 +135,14 @@ class Session:
             fix="paceline run --communication auto ...",
         )
 
-    def _strategy(self, transport: Transport, device: str) -> Any:
-        count = int(self.job.get("replicas_per_worker", 1))
-        gpus = [gpu.name for gpu in tf.config.list_logical_devices("GPU")]
-        if self.size == 1 and (count > 1 or (self.job["strategy"] == "mirrored" and len(gpus) > 1)):
-            return LocalStrategy.create(gpus or [f"/cpu:{i}" for i in range(count)], self.step)
+    def _strategy(self, transport: Transport, devices: Sequence[str]) -> Any:
+        """Returns a mirrored strategy for several replicas of this process, and else the job's own."""
+        if len(devices) > 1:
+            return LocalStrategy.create(devices, self.step)
         resolver = make_resolver(self.job.get("cluster"), self.rank, self.size)
         rank, size = self.rank, self.size
         return JobStrategy.create(
-            transport, device, lambda dataset: share_dataset(dataset, rank, size), resolver, options=self.step
+            transport, devices[0], lambda dataset: share_dataset(dataset, rank, size), resolver, options=self.step
         )
 
     def _write_versions(self) -> None:

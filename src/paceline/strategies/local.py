@@ -11,7 +11,7 @@ import tensorflow as tf
 from keras.src.backend.tensorflow.core import Variable
 from tensorflow.python.distribute import distribute_lib, mirrored_strategy
 
-from paceline.launch.communication import Replicas, decide_in_process
+from paceline.communication import Replicas, decide_in_process
 from paceline.step_options import StepOptions
 from paceline.strategies.job import NAMED
 from paceline.strategies.resolver import make_resolver

@@ -37,6 +37,7 @@ def main() -> int:
     except PacelineError as error:
         print(crash.format_error(error), file=sys.stderr, end="")
         return error.exit_code
+    os.environ.pop("TF_CONFIG", None)  # that of another cluster; this job's is among the variables, where it has one
     os.environ.update(variables)
     pmi = os.environ.get("PMI_FD", "")
     if pmi.isdecimal():
@@ -47,6 +48,7 @@ def main() -> int:
             is_saving=lambda: status.phase == Phase.CHECKPOINT,
             on_signal=lambda name: journal.event("signal", name=name),
             grace_s=assignment.grace_s,
+            has_peers=assignment.num_workers > 1,
         )
     )
     journal.event("start", pid=os.getpid(), host=socket.gethostname())

@@ -46,10 +46,9 @@ def settings(assignment: Assignment, environ: Mapping[str, str]) -> dict[str, st
         task = {"type": "worker", "index": assignment.rank}
         result["TF_CONFIG"] = json.dumps({"cluster": job["cluster"], "task": task})
     devices = job.get("devices") or []
-    mine = devices[assignment.rank] if assignment.rank < len(devices) else []
-    # An empty list with several workers hides the GPUs: a CPU job must not fight over GPU 0.
-    if mine or (assignment.num_workers > 1 and assignment.rank < len(devices)):
-        result["CUDA_VISIBLE_DEVICES"] = ",".join(str(device) for device in mine)
+    # An empty list hides the GPUs: a CPU job must not fight over GPU 0. Without a list they are TensorFlow's to find.
+    if assignment.rank < len(devices):
+        result["CUDA_VISIBLE_DEVICES"] = ",".join(str(device) for device in devices[assignment.rank])
     return result
 
 

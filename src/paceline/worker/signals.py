@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT end a worker promptly, even while its main thread is stuck in C code.
+"""SIGTERM and SIGINT end a worker in time, even while its main thread is stuck in C code.
 
 Python runs a signal's handler in the main thread, between two byte codes: never, while that thread waits inside
 a collective. So the number of the signal also goes through a wake-up descriptor to a thread of ours, which ends
@@ -21,20 +21,23 @@ from types import FrameType
 from typing import NoReturn
 
 # How long the script may take for its ``finally`` blocks and handlers of KeyboardInterrupt, once the main thread
-# has heard of the signal. Less than the launcher's own patience after Ctrl-C.
-_PATIENCE_S = {signal.SIGTERM: 5.0, signal.SIGINT: 6.0}
-# A main thread that has not heard by then is stuck in C code, most likely in a collective.
+# has heard of Ctrl-C. Less than the launcher's own patience then. After SIGTERM it is the grace time.
+_INTERRUPT_S = 6.0
+# A main thread that has not heard by then is stuck in C code, with several workers most likely in a collective that no
+# peer will complete any more.
 _DEAF_S = 1.5
 _POLL_S = 0.1
 
 
 class SignalWatch:
-    """Ends this process a short time after SIGTERM or SIGINT.
+    """Ends this process after SIGTERM or SIGINT, where it does not end by itself in time.
 
     Args:
         is_saving: Says whether a checkpoint is being written now; ending waits for it, up to ``grace_s``.
         on_signal: Called once with the signal's name, in the watching thread; must not raise.
         grace_s: The longest that ending may take.
+        has_peers: Whether the main thread may be stuck in a collective. Otherwise it is in a step, and hears of SIGTERM
+            when that has ended.
     """
 
     def __init__(
@@ -42,10 +45,13 @@ class SignalWatch:
         is_saving: Callable[[], bool] = lambda: False,
         on_signal: Callable[[str], None] = lambda name: None,
         grace_s: float = 30.0,
+        *,
+        has_peers: bool = True,
     ) -> None:
         self._is_saving = is_saving
         self._on_signal = on_signal
         self._grace_s = grace_s
+        self._has_peers = has_peers
         self._heard = False
         self._is_leaving = False
         self._reader, self._writer = socket.socketpair()
@@ -83,7 +89,7 @@ class SignalWatch:
     def _watch(self) -> None:
         while numbers := self._receive():
             for number in numbers:
-                if number in _PATIENCE_S:
+                if number in (signal.SIGTERM, signal.SIGINT):
                     self._end(signal.Signals(number))
 
     def _receive(self) -> bytes:
@@ -96,7 +102,9 @@ class SignalWatch:
         # A handler of the script's own (save, then end) has what --grace promises; whether it has run is not known.
         if self._is_saving() or signal.getsignal(number) != self._hear:
             return self._grace_s
-        return min(self._grace_s, _PATIENCE_S[number] if self._heard else _DEAF_S)
+        if not self._heard and (self._has_peers or number == signal.SIGINT):
+            return min(self._grace_s, _DEAF_S)
+        return min(self._grace_s, _INTERRUPT_S) if number == signal.SIGINT else self._grace_s
 
     def _end(self, number: signal.Signals) -> NoReturn:
         self._on_signal(number.name)
