@@ -12,6 +12,8 @@ from paceline.launch.decision import Decision
 from paceline.launch.facts import MachineFacts
 from paceline.launch.options import ONE_PROCESS, RunOptions
 from paceline.step_options import StepOptions
+from paceline.tuning.ring import RingTuning
+from paceline.tuning.taken import take
 
 # Source: Private_Dirty in smaps_rollup of a worker that has trained one dense layer (TensorFlow 2.21, x86-64): 243 MiB.
 _WORKER_BYTES = 240 * 2**20
@@ -24,6 +26,7 @@ class JobPlan:
 
     Attributes:
         step: What a worker's step is told; ``communication`` is how replicas of one process are summed.
+        ring: How RING moves a buffer; ``None`` where it is not the transport.
         devices: GPU ids of each worker; ``()`` for all: none.
         cpus: Cores that each worker is pinned to; empty: not pinned.
         intra_op: Threads of one TensorFlow operation; 0 leaves it to TensorFlow.
@@ -37,6 +40,7 @@ class JobPlan:
     strategy: str
     transport: str
     step: StepOptions
+    ring: RingTuning | None
     seed: int
     devices: tuple[tuple[str, ...], ...]
     cpus: tuple[tuple[int, ...], ...]
@@ -62,7 +66,7 @@ class JobPlan:
             "replicas_per_worker": self.replicas_per_worker,
             "strategy": self.strategy,
             "transport": self.transport,
-            "step": asdict(self.step),
+            "step": asdict(self.step) | ({} if self.ring is None else {"ring": asdict(self.ring)}),
             "seed": self.seed,
             "cluster": {"worker": list(addresses)} if self.num_workers > 1 else {},
             "threads": {"intra_op": self.intra_op, "inter_op": 0},
@@ -92,9 +96,9 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
     num_workers = int(workers.value)
     _check_room(num_workers, facts)
     devices = _share_devices(gpus, num_workers, given=options.devices is not None)
-    transport, step, communication = decide(
-        options.step, _replicas(options, facts, num_workers, gpus, gpus_reason), facts
-    )
+    replicas = _replicas(options, facts, num_workers, gpus, gpus_reason)
+    transport, step, communication = decide(options.step, replicas, facts)
+    ring, ring_decision = _ring(options, facts, replicas) if transport == "ring" else (None, ())
     cpus, intra_op, cores_decision = _share_cores(facts, num_workers)
     seed = Decision("seed", options.seed, "asked for with --seed")
     if options.seed is None:
@@ -111,6 +115,7 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
         strategy=options.strategy,
         transport=transport,
         step=step,
+        ring=ring,
         seed=int(seed.value),
         devices=devices,
         cpus=cpus,
@@ -125,6 +130,7 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
             workers,
             Decision("devices", [list(ids) for ids in devices], gpus_reason),
             *communication,
+            *ring_decision,
             cores_decision,
             seed,
         ),
@@ -188,6 +194,13 @@ def _replicas(
         num_gpus=len(gpus),
         gpus_reason=gpus_reason,
     )
+
+
+def _ring(options: RunOptions, facts: MachineFacts, replicas: Replicas) -> tuple[RingTuning, tuple[Decision, ...]]:
+    number = replicas.num_workers
+    taken = take(options.ring, facts.ring_tunings.get(number), num_workers=number, num_gpus=replicas.num_gpus)
+    decision = Decision("ring tuning", asdict(taken.tuning), taken.reason, is_fallback=taken.is_fallback)
+    return taken.tuning, (decision,)
 
 
 def _share_cores(facts: MachineFacts, num_workers: int) -> tuple[tuple[tuple[int, ...], ...], int, Decision]:
