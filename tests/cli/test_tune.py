@@ -42,7 +42,7 @@ def test_the_choice_is_shown_and_kept(tune, tmp_path):
     assert "5.59 GB/s" in result.out
     (path,) = kept(tmp_path)
     assert result.out.splitlines()[-1] == f"kept in {path}"
-    found = cache.find({"XDG_CACHE_HOME": str(tmp_path / "cache")}, facts.place())
+    found = cache.find({"XDG_CACHE_HOME": str(tmp_path / "cache")}, facts.site())
     assert (found[3].choice.tuning, found[3].is_quick) == (FASTEST, True)
 
 

@@ -88,13 +88,13 @@ def test_what_paceline_tune_asks_for_wins():
     assert told(plan({2: FOUND}, **RING, ring=asked)) == asdict(asked)
 
 
-def test_facts_hold_what_the_cache_has_for_this_place(tmp_path):
+def test_facts_hold_what_the_cache_has_for_this_site(tmp_path):
     environ = {"XDG_CACHE_HOME": str(tmp_path), "CUDA_VISIBLE_DEVICES": ""}
-    place = facts.place()
-    assert place.hosts == (facts.collect(environ).host,) and place.cpu_model
+    site = facts.site()
+    assert site.hosts == (facts.collect(environ).host,) and site.cpu_model
     folder = cache.make_folder(environ)
-    (folder / place.file_name(2)).write_text("{")
-    (folder / replace(place, paceline="0").file_name(3)).write_text("{")
+    (folder / site.file_name(2)).write_text("{")
+    (folder / replace(site, paceline="0").file_name(3)).write_text("{")
     assert set(facts.collect(environ).ring_tunings) == {2}
 
 

@@ -11,11 +11,11 @@ from paceline.tuning import cache
 from paceline.tuning.choice import Choice, Contestant, Measured
 from paceline.tuning.ring import RingTuning
 
-PLACE = cache.Place(hosts=("h",), tensorflow="2.21.0", paceline="0.1.0", cpu_model="AMD EPYC")
+SITE = cache.Site(hosts=("h",), tensorflow="2.21.0", paceline="0.1.0", cpu_model="AMD EPYC")
 TUNING = RingTuning(max_subdivs=8, chunk_bytes=-1, channels=4)
 CHOICE = Choice(tuning=TUNING, less_time=0.25)
 RECORD = cache.Record(
-    place=PLACE,
+    site=SITE,
     num_workers=2,
     results=(
         Measured(contestant=Contestant(transport="ring", tuning=TUNING), times_s={4: 0.5, 64: 0.75}),
@@ -34,17 +34,17 @@ def environ(tmp_path):
 
 @pytest.fixture
 def stored(environ):
-    path = cache.make_folder(environ) / PLACE.file_name(2)
+    path = cache.make_folder(environ) / SITE.file_name(2)
     cache.store(path, RECORD)
     return path
 
 
 def test_what_is_stored_is_found(environ, stored):
     expected = cache.Found(path=str(stored), choice=CHOICE, date="2026-11-30")
-    assert cache.find(environ, PLACE) == {2: expected}
+    assert cache.find(environ, SITE) == {2: expected}
     assert [path.name for path in stored.parent.iterdir()] == [stored.name]
-    cache.store(stored.with_name(PLACE.file_name(16)), replace(RECORD, num_workers=16, is_quick=True))
-    found = cache.find(environ, PLACE)
+    cache.store(stored.with_name(SITE.file_name(16)), replace(RECORD, num_workers=16, is_quick=True))
+    found = cache.find(environ, SITE)
     assert set(found) == {2, 16}
     assert (found[16].is_quick, found[2].is_quick) == (True, False)
 
@@ -74,14 +74,14 @@ def test_the_file_holds_times_too(stored):
     ],
 )
 def test_another_place_or_version_has_a_file_of_its_own(environ, stored, change):
-    other = replace(PLACE, **change)
-    assert other.file_name(2) != PLACE.file_name(2)
+    other = replace(SITE, **change)
+    assert other.file_name(2) != SITE.file_name(2)
     assert cache.find(environ, other) == {}
 
 
 def test_nothing_measured_is_nothing_found(environ):
-    assert cache.find(environ, PLACE) == {}
-    assert cache.find({}, PLACE) == {}
+    assert cache.find(environ, SITE) == {}
+    assert cache.find({}, SITE) == {}
 
 
 def changed(**values):
@@ -113,7 +113,7 @@ def changed(**values):
 )
 def test_a_file_of_no_use_is_named(environ, stored, content, words):
     stored.write_bytes(content)
-    found = cache.find(environ, PLACE)[2]
+    found = cache.find(environ, SITE)[2]
     assert found.choice is None
     assert words in found.fault
     assert found.path == str(stored)
@@ -122,10 +122,10 @@ def test_a_file_of_no_use_is_named(environ, stored, content, words):
 def test_what_is_no_file_is_not_read(environ, stored):
     stored.unlink()
     os.mkfifo(stored)  # reading it would wait for ever
-    stored.with_name(PLACE.file_name(4)).mkdir()
-    stored.with_name(PLACE.file_name("x")).touch()
+    stored.with_name(SITE.file_name(4)).mkdir()
+    stored.with_name(SITE.file_name("x")).touch()
     stored.with_name(f".{stored.name}.1.tmp").touch()
-    assert cache.find(environ, PLACE) == {}
+    assert cache.find(environ, SITE) == {}
 
 
 @pytest.mark.parametrize(

@@ -37,14 +37,14 @@ def command(*, as_json: bool, **options: Any) -> None:
     run: Callable[[RunOptions], int] = importlib.import_module("paceline.launch.local").run
     results = sweep(sweep_options, run, lambda text: click.echo(f"paceline: {text}", err=True))
     record = cache.Record(
-        place=facts.place(),
+        site=facts.site(),
         num_workers=sweep_options.num_workers,
         results=results,
         choice=choose(results),
         measured=datetime.now().astimezone().isoformat(timespec="seconds"),
         is_quick=sweep_options.is_quick,
     )
-    path = None if record.choice is None else folder / record.place.file_name(record.num_workers)
+    path = None if record.choice is None else folder / record.site.file_name(record.num_workers)
     if as_json:
         click.echo(json.dumps({**record.to_json(), "file": None if path is None else str(path)}, indent=2))
     else:
@@ -78,7 +78,7 @@ def lines(record: cache.Record) -> list[str]:
         (_size(size), *(_rate(bus_bandwidth(size, r.times_s[size], num_workers)) for r in results)) for size in sizes
     ]
     how = "measured once" if record.is_quick else "the median, the lesser of two turns"
-    text = [f"sums of float32 over {num_workers} workers on {', '.join(record.place.hosts)}", ""]
+    text = [f"sums of float32 over {num_workers} workers on {', '.join(record.site.hosts)}", ""]
     text += _table([("", "", "mean", ""), *contestants], left=(0, 1, 3))
     text += [
         "",

@@ -35,7 +35,7 @@ class MachineFacts:
         shared_memory_bytes: Free space for memory shared by processes; ``None``: not known.
         mpi4py: Version, or ``None``.
         mpich: Version of the MPI library from PyPI, or ``None``.
-        ring_tunings: What ``paceline tune`` has kept for this place, by number of workers.
+        ring_tunings: What ``paceline tune`` has kept for this site, by number of workers.
     """
 
     host: str
@@ -70,13 +70,13 @@ def collect(environ: Mapping[str, str]) -> MachineFacts:
         shared_memory_bytes=_shared_memory_bytes(),
         mpi4py=_version("mpi4py") if importlib.util.find_spec("mpi4py") else None,
         mpich=_version("mpich"),
-        ring_tunings=cache.find(environ, place()),
+        ring_tunings=cache.find(environ, site()),
     )
 
 
-def place() -> cache.Place:
+def site() -> cache.Site:
     """Returns where and with what something is measured here."""
-    return cache.Place(
+    return cache.Site(
         hosts=(os.uname().nodename,),
         tensorflow=versions.installed().tensorflow or "",
         paceline=__version__,

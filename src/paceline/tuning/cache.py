@@ -22,7 +22,7 @@ _NAME = re.compile(r"[0-9a-f]{16}-([1-9][0-9]{0,8})\.json")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class Site:
     """Where and with what something was measured: elsewhere it need not hold.
 
     Attributes:
@@ -54,7 +54,7 @@ class Record:
         is_quick: Only a few sizes were measured, once.
     """
 
-    place: Place
+    site: Site
     num_workers: int
     results: Sequence[Measured]
     choice: Choice | None
@@ -65,7 +65,7 @@ class Record:
         """Returns the record as plain values, for the file and for ``--json``."""
         return {
             "schema": SCHEMA_VERSION,
-            "key": _key(self.place, self.num_workers),
+            "key": _key(self.site, self.num_workers),
             "measured": self.measured,
             "quick": self.is_quick,
             "results": [
@@ -148,29 +148,29 @@ def store(path: Path, record: Record) -> None:
         raise _no_place(f"{path}: {error.strerror}") from error
 
 
-def find(environ: Mapping[str, str], place: Place) -> dict[int, Found]:
-    """Returns what is kept for this place: number of workers -> what its file says."""
+def find(environ: Mapping[str, str], site: Site) -> dict[int, Found]:
+    """Returns what is kept for this site: number of workers -> what its file says."""
     path = folder(environ)
     if path is None:
         return {}
     found = {}
     try:
-        for file in sorted(path.glob(place.file_name("*"))):
+        for file in sorted(path.glob(site.file_name("*"))):
             name = _NAME.fullmatch(file.name)
             if name and file.is_file():
-                found[int(name[1])] = read(file, place, int(name[1]))
+                found[int(name[1])] = read(file, site, int(name[1]))
     except OSError:  # a folder that may not be read holds nothing for us
         pass
     return found
 
 
-def read(path: Path, place: Place, num_workers: int) -> Found:
-    """Returns what a file says of ``num_workers`` workers at ``place``, or why it is of no use; raises nothing."""
+def read(path: Path, site: Site, num_workers: int) -> Found:
+    """Returns what a file says of ``num_workers`` workers at ``site``, or why it is of no use; raises nothing."""
     try:
         content = json.loads(path.read_bytes())
         if content["schema"] != SCHEMA_VERSION:
             return _of_no_use(path, f"it has schema {content['schema']!r}, this paceline reads {SCHEMA_VERSION}")
-        key = _key(place, num_workers)
+        key = _key(site, num_workers)
         other = [name for name in key if content["key"].get(name) != key[name]]
         if other:
             return _of_no_use(path, f"it was measured with another {' and '.join(other)}")
@@ -190,8 +190,8 @@ def read(path: Path, place: Place, num_workers: int) -> Found:
         return _of_no_use(path, f"it is damaged: {type(error).__name__}: {error}")
 
 
-def _key(place: Place, num_workers: int) -> dict[str, Any]:
-    return {**asdict(place), "hosts": list(place.hosts), "num_workers": num_workers}
+def _key(site: Site, num_workers: int) -> dict[str, Any]:
+    return {**asdict(site), "hosts": list(site.hosts), "num_workers": num_workers}
 
 
 def _share(value: Any) -> float | None:
