@@ -15,8 +15,9 @@ class RingTuning:
     """How TensorFlow's RING moves a buffer.
 
     Attributes:
-        max_subdivs: Pieces that a worker's part is cut into, each on a ring of its own; 0: TensorFlow cuts it into
-            chunks of at most 4 MiB, -1 (its default): not at all.
+        max_subdivs: Into how many pieces at most a worker's part is cut, each on a ring of its own, until a piece is no
+            larger than 4 MiB; 0: 2 pieces at most, -1 (what TensorFlow does by default): not at all.
+            Source: tensorflow/core/common_runtime/ring_alg.cc, GenerateSubdivsInCollectiveParams.
         chunk_bytes: Size of the strings that a message is made of; -1: one string, 0 (TensorFlow's default): 4 kB.
         channels: gRPC channels between two workers.
 
