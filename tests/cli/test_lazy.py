@@ -41,6 +41,7 @@ def test_all_options_of_the_command_line():
             "--workers",
             "-m",
         ],
+        "tune": ["--communication", "--json", "--quick", "--workers"],
         "cluster": [],
         "doctor": ["--json"],
         "cluster show": ["--json"],

@@ -140,7 +140,11 @@ def test_what_was_chosen_for_a_step_has_a_reason(options, expected):
 def test_a_worker_is_told_what_was_chosen():
     chosen = {"wire_dtype": "bfloat16", "bucket_mb": 4.0, "jit": "on"}
     made = plan(MPI, workers=2, communication="ring", **chosen)
-    assert made.job("/run", 0, ("a:1", "b:2"))["step"] == {"communication": "auto", **chosen}
+    assert made.job("/run", 0, ("a:1", "b:2"))["step"] == {
+        "communication": "auto",
+        **chosen,
+        "ring": {"max_subdivs": 0, "chunk_bytes": 0, "channels": 1},
+    }
     assert made.to_json()["step"]["wire_dtype"] == "bfloat16"
     alone = plan(**MIRRORED, replicas_per_worker=2, communication="one-device")
     assert alone.job("/run", 0, ())["step"]["communication"] == "one-device"

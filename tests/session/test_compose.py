@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 import tensorflow as tf
 
+from paceline.collectives import ring
 from paceline.collectives.transport import Alone
 from paceline.errors import ConfigurationRefused, UsageError
 from paceline.session.compose import Session
 from paceline.step_options import StepOptions
 from paceline.strategies.job import JobStrategy
 from paceline.strategies.local import LocalStrategy
+from paceline.tuning.ring import RingTuning
 
 JOB = {"num_workers": 2, "transport": "nccl", "run_dir": "/run", "attempt": 0, "cluster": {"worker": ["a:1", "b:2"]}}
 
@@ -44,6 +46,26 @@ def test_an_unknown_transport_is_refused():
 )
 def test_a_job_with_and_without_step_options_is_read(job, expected):
     assert session(**job).step == expected
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ({}, RingTuning()),
+        ({"ring": {}}, RingTuning()),
+        (
+            {"ring": {"max_subdivs": 8, "chunk_bytes": -1, "channels": 4}},
+            RingTuning(max_subdivs=8, chunk_bytes=-1, channels=4),
+        ),
+    ],
+)
+def test_ring_is_tuned_as_the_job_says(monkeypatch, step, expected):
+    made = []
+    monkeypatch.setattr(ring.RingTransport, "__init__", lambda self, *args, **named: made.append(named))
+    chosen = session(transport="ring", step={**step, "jit": "on"})
+    chosen._transport()
+    assert made == [{"hint": "ring", "tuning": expected}]
+    assert chosen.step == StepOptions(jit="on")
 
 
 def test_bad_step_options_are_refused():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,27 +19,12 @@ from tensorflow.python.ops import collective_ops
 from paceline.collectives.ordering import OrderToken
 from paceline.collectives.transport import NoWatch, Watch
 from paceline.errors import TransportError
+from paceline.tuning.ring import RingTuning
 
 #: Groups below this are TensorFlow's own (`cross_device_utils.CollectiveKeys` counts from 1).
 _GROUP_KEY = 7001
 #: Powers of two that fit into an int32 size.
 _POWERS = 31
-
-
-@dataclass(frozen=True, kw_only=True)
-class RingTuning:
-    """How TensorFlow's RING moves a buffer.
-
-    Attributes:
-        max_subdivs: Pieces that a worker's part is cut into, each on a ring of its own; 0: TensorFlow cuts it into
-            chunks of at most 4 MiB, -1 (its default): not at all.
-        chunk_bytes: Size of the strings that a message is made of; -1: one string, 0 (TensorFlow's default): 4 kB.
-        channels: gRPC channels between two workers.
-    """
-
-    max_subdivs: int = 0
-    chunk_bytes: int = 0
-    channels: int = 1
 
 
 class RingTransport:
@@ -71,7 +55,7 @@ class RingTransport:
         hint: str = "ring",
         tuning: RingTuning | None = None,
     ) -> None:
-        self._tuning = tuning or RingTuning()
+        self.tuning = tuning or RingTuning()
         self.rank = rank
         self.size = len(cluster["worker"])
         self.name = hint
@@ -85,7 +69,7 @@ class RingTransport:
             "nccl": collective_util.CommunicationImplementation.NCCL,
         }[hint]
         try:
-            with _tuned(self._tuning):
+            with _tuned(self.tuning):
                 self._holder = tf.distribute.MultiWorkerMirroredStrategy(
                     cluster_resolver=resolver,
                     communication_options=tf.distribute.experimental.CommunicationOptions(
@@ -137,7 +121,7 @@ class RingTransport:
                     merge_op="Add",
                     final_op="Id",
                     communication_hint=self._hint,
-                    max_subdivs_per_device=self._tuning.max_subdivs,
+                    max_subdivs_per_device=self.tuning.max_subdivs,
                 )
 
         with self._watch.inside():

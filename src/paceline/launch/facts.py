@@ -6,11 +6,15 @@ import importlib.metadata
 import importlib.util
 import math
 import os
+import platform
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from paceline import __version__, versions
+from paceline.tuning import cache
 
 _NVIDIA_SMI_LIMIT_S = 20.0
 _NO_DEVICE = ("", "-1", "none", "NoDevFiles")
@@ -32,6 +36,7 @@ class MachineFacts:
         has_tf_config: Whether the environment describes a cluster, which is not this job's.
         mpi4py: Version, or ``None``.
         mpich: Version of the MPI library from PyPI, or ``None``.
+        ring_tunings: What ``paceline tune`` has kept for this site, by number of workers.
     """
 
     host: str
@@ -45,6 +50,7 @@ class MachineFacts:
     has_tf_config: bool = False
     mpi4py: str | None = None
     mpich: str | None = None
+    ring_tunings: Mapping[int, cache.Found] = field(default_factory=dict)
 
     @property
     def num_cores(self) -> int:
@@ -67,6 +73,17 @@ def collect(environ: Mapping[str, str]) -> MachineFacts:
         has_tf_config=environ.get("TF_CONFIG", "").strip() not in {"", "{}"},
         mpi4py=_version("mpi4py") if importlib.util.find_spec("mpi4py") else None,
         mpich=_version("mpich"),
+        ring_tunings=cache.find(environ, site()),
+    )
+
+
+def site() -> cache.Site:
+    """Returns where and with what something is measured here."""
+    return cache.Site(
+        hosts=(os.uname().nodename,),
+        tensorflow=versions.installed().tensorflow or "",
+        paceline=__version__,
+        cpu_model=_cpu_model(),
     )
 
 
@@ -100,6 +117,19 @@ def _gpus(environ: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
     if answer.returncode != 0:
         return (), f"nvidia-smi ended with {answer.returncode}"
     return tuple(line.strip() for line in answer.stdout.splitlines() if line.strip().isdecimal()), "nvidia-smi"
+
+
+def _cpu_model(path: Path = Path("/proc/cpuinfo")) -> str:
+    """Returns what the processor calls itself; ARM's have a number only."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for line in file:
+                name, _, value = line.partition(":")
+                if name.strip() in {"model name", "CPU part"}:
+                    return value.strip()
+    except OSError:
+        pass
+    return platform.machine()
 
 
 def _cpu_quota(root: Path = Path("/sys/fs/cgroup")) -> int | None:

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from paceline.errors import ConfigurationRefused, UsageError
 from paceline.step_options import StepOptions
+from paceline.tuning.ring import RingTuning
 
 StrategyName = Literal["auto", "one-device", "mirrored", "multi-worker", "parameter-server", "tpu"]
 
@@ -50,6 +51,7 @@ class RunOptions:
         grace_s: Time between SIGTERM and SIGKILL, which the script has for its handlers and ``finally`` blocks.
         all_output: Whether the output of every worker is shown, not the chief's alone.
         quiet: Whether only the chief's own output is shown, and no live view.
+        ring: How RING moves a buffer, where ``paceline tune`` measures it.
     """
 
     target: str
@@ -72,6 +74,7 @@ class RunOptions:
     grace_s: float = 30.0
     all_output: bool = False
     quiet: bool = False
+    ring: RingTuning | None = None
 
     @property
     def step(self) -> StepOptions:

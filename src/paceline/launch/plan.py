@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from paceline.communication import Replicas
 from paceline.decision import Decision
 from paceline.launch.communication import decide
 from paceline.launch.facts import MachineFacts
 from paceline.launch.options import RunOptions
 from paceline.launch.placement import Placement, place
 from paceline.step_options import StepOptions
+from paceline.tuning.ring import RingTuning
+from paceline.tuning.taken import take
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +23,7 @@ class JobPlan:
 
     Attributes:
         step: What a worker's step is told; ``communication`` is how replicas of one process are summed.
+        ring: How RING moves a buffer; ``None`` where it is not the transport.
         devices: GPU ids of each worker; see ``Placement``.
         cpus: Cores that each worker is pinned to; empty: not pinned.
         intra_op: Threads of one TensorFlow operation; 0 leaves it to TensorFlow.
@@ -33,6 +37,7 @@ class JobPlan:
     strategy: str
     transport: str
     step: StepOptions
+    ring: RingTuning | None
     seed: int
     devices: tuple[tuple[str, ...], ...]
     cpus: tuple[tuple[int, ...], ...]
@@ -58,7 +63,7 @@ class JobPlan:
             "replicas_per_worker": self.replicas_per_worker,
             "strategy": self.strategy,
             "transport": self.transport,
-            "step": asdict(self.step),
+            "step": asdict(self.step) | ({} if self.ring is None else {"ring": asdict(self.ring)}),
             "seed": self.seed,
             "cluster": {"worker": list(addresses)} if self.num_workers > 1 else {},
             "threads": {"intra_op": self.intra_op, "inter_op": 0},
@@ -86,6 +91,7 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
     placement = place(options, facts)
     num_workers = placement.workers
     transport, step, communication = decide(options.step, placement.replicas, facts)
+    ring, ring_decision = _ring(options, facts, placement.replicas) if transport == "ring" else (None, ())
     cpus, intra_op, cores_decision = _share_cores(facts, num_workers)
     seed = Decision("seed", options.seed, "asked for with --seed")
     if options.seed is None:
@@ -102,6 +108,7 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
         strategy=options.strategy,
         transport=transport,
         step=step,
+        ring=ring,
         seed=int(seed.value),
         devices=placement.devices,
         cpus=cpus,
@@ -116,6 +123,7 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
             *placement.decisions,
             *_tf_config(placement, facts),
             *communication,
+            *ring_decision,
             cores_decision,
             seed,
         ),
@@ -131,6 +139,13 @@ def _tf_config(placement: Placement, facts: MachineFacts) -> tuple[Decision, ...
         return (Decision("tf_config", "left out", reason, is_fallback=True),)
     reason = "that of the environment describes another cluster; each worker gets this job's"
     return (Decision("tf_config", "replaced", reason, is_fallback=True),)
+
+
+def _ring(options: RunOptions, facts: MachineFacts, replicas: Replicas) -> tuple[RingTuning, tuple[Decision, ...]]:
+    number = replicas.num_workers
+    taken = take(options.ring, facts.ring_tunings.get(number), num_workers=number, num_gpus=replicas.num_gpus)
+    decision = Decision("ring tuning", asdict(taken.tuning), taken.reason, is_fallback=taken.is_fallback)
+    return taken.tuning, (decision,)
 
 
 def _share_cores(facts: MachineFacts, num_workers: int) -> tuple[tuple[tuple[int, ...], ...], int, Decision]:

@@ -7,6 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from paceline.strategies.job import JobStrategy
 from paceline.strategies.local import LocalStrategy
 from paceline.strategies.resolver import make_resolver
 from paceline.training import guard
+from paceline.tuning.ring import RingTuning
 from paceline.worker import signals
 
 _POLL_S = 0.02
@@ -45,7 +47,9 @@ class Session:
         self.job = job
         self.rank = rank
         self.size = int(job["num_workers"])
-        self.step = StepOptions(**job.get("step", {}))
+        step = dict(job.get("step", {}))
+        self.ring = RingTuning(**step.pop("ring", {}))
+        self.step = StepOptions(**step)
         self.journal = journal
         self.status = status
         self.attempt_dir = Path(job["run_dir"]) / "attempts" / str(job["attempt"])
@@ -64,7 +68,9 @@ class Session:
         peers = [StatusReader(self.attempt_dir / f"worker-{rank}" / "status") for rank in others]
         for peer in peers:
             peer.read()
-        self.journal.event("ready", replicas=strategy.num_replicas_in_sync, transport=transport.name)
+        self.journal.event(
+            "ready", replicas=strategy.num_replicas_in_sync, transport=transport.name, **_settings(transport)
+        )
         if self.rank == 0:
             self._write_versions()
         stored = StoredDecisions(Path(self.job["run_dir"]) / "training.json", writes=self.rank == 0, tell=self.tell)
@@ -127,7 +133,7 @@ class Session:
         if name in ("ring", "nccl"):
             from paceline.collectives.ring import RingTransport
 
-            return RingTransport(self.job["cluster"], self.rank, watch, hint=name)
+            return RingTransport(self.job["cluster"], self.rank, watch, hint=name, tuning=self.ring)
         raise ConfigurationRefused(
             "The transport between workers is unknown.",
             got=f"transport {name!r} in job.json",
@@ -171,3 +177,9 @@ class Session:
             waiting = [reader for reader in waiting if reader.read().phase is not Phase.END]
             if waiting:
                 time.sleep(_POLL_S)
+
+
+def _settings(transport: Transport) -> dict[str, Any]:
+    """Returns how a transport was tuned, where it can be."""
+    tuning: RingTuning | None = getattr(transport, "tuning", None) if transport.name == "ring" else None
+    return {} if tuning is None else {"ring": asdict(tuning)}

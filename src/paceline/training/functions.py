@@ -64,6 +64,8 @@ def replica_function(model: Any, kind: Kind, *, compiled: bool) -> Callable[...,
         reasons.append("XLA cannot compile for several devices of one process")
 
     def on_replica(data: Any, *share: Any) -> Any:
+        if any(isinstance(leaf, tf.SparseTensor) for leaf in leaves(data)) and not reasons:
+            reasons.append("its data are sparse")
         if not reasons:
             logs = in_two_halves(data, *share)
             if logs is not None:
