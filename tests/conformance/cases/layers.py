@@ -37,7 +37,7 @@ def batch_norm():
     return with_values(outcome, predict=model.predict(regression()[0], batch_size=16, verbose=0))
 
 
-@case("BatchNormalization(synchronized=True)", on=("four",))
+@case("BatchNormalization(synchronized=True)", on=("four", "xla"))
 def batch_norm_synchronized():
     model = _normed(synchronized=True, momentum=0.8)
     model.compile(sgd(), "mse")
@@ -93,7 +93,7 @@ def embedding_sgd():
     return _embedding(keras.optimizers.SGD(0.3))
 
 
-@case("Embedding, sparse gradients with Adam", on=("ring",))
+@case("Embedding, sparse gradients with Adam", on=("ring", "xla"))
 def embedding_adam():
     return _embedding(keras.optimizers.Adam(0.02, global_clipnorm=0.5))
 
@@ -175,7 +175,7 @@ def spectral_normalization():
     return train(model, *regression())
 
 
-@case("convolutions and pooling", on=("four",))
+@case("convolutions and pooling", on=("four", "xla"))
 def convolution():
     images = np.random.default_rng(6).normal(size=(50, 8, 8, 1)).astype("float32")
     model = keras.Sequential(

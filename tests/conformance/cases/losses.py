@@ -11,7 +11,7 @@ from cases.table import FEATURES, case, classes, fit_mlp, mlp, regression, row_w
 layers = keras.layers
 
 
-@case("regularizers", on=("four",))
+@case("regularizers", on=("four", "xla"))
 def regularizers():
     model = mlp(kernel_regularizer=keras.regularizers.L2(0.02), bias_regularizer=keras.regularizers.L1(0.01))
     model.compile(sgd(), "mse", metrics=["mae"])
@@ -100,7 +100,7 @@ def _tagger():
     return keras.Model(tokens, layers.Dense(3, activation="softmax")(hidden))
 
 
-@case("masked sequences, loss per time step", on=("four",))
+@case("masked sequences, loss per time step", on=("four", "xla"))
 def masked_sequence():
     model = _tagger()
     model.compile(sgd(), "sparse_categorical_crossentropy", weighted_metrics=["accuracy"])

@@ -10,12 +10,12 @@ from cases.table import ROWS, Outcome, case, classes, fit_mlp, mlp, regression, 
 optimizers = keras.optimizers
 
 
-@case("SGD with momentum", on=("four",))
+@case("SGD with momentum", on=("four", "xla"))
 def sgd_momentum():
     return fit_mlp(sgd())
 
 
-@case("Adam", on=("four",))
+@case("Adam", on=("four", "xla"))
 def adam():
     return fit_mlp(optimizers.Adam(0.01))
 
@@ -46,7 +46,7 @@ def clipvalue():
     return fit_mlp(sgd(clipvalue=0.01))
 
 
-@case("global_clipnorm", on=("four",))
+@case("global_clipnorm", on=("four", "xla"))
 def global_clipnorm():
     return fit_mlp(sgd(global_clipnorm=0.05))
 
@@ -61,7 +61,7 @@ def global_clipnorm_bounds_the_update():
     return Outcome(values={"update norm": norm}, states=(model,))
 
 
-@case("gradient_accumulation_steps", on=("four",))
+@case("gradient_accumulation_steps", on=("four", "xla"))
 def gradient_accumulation():
     return fit_mlp(optimizers.Adam(0.01, gradient_accumulation_steps=3))
 
