@@ -105,7 +105,7 @@ class SessionObserver:
 
     def decided(self, model: Any, step: str, choice: Any) -> Any:
         """Returns whether XLA compiles a step, as decided before in this run or now; says so where it does."""
-        name = f"XLA for the {step} of {model.name}"
+        name = f"XLA for the {step} of {model.name}, fit {self._fits}"
         choice = type(choice)(*self._stored.decide(name, choice.use, choice.reason))
         self._journal.event("decision", name=name, value=choice.use, reason=choice.reason)
         if choice.use != bool(model.jit_compile):  # not what the script said
