@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+_HALT_POLL = Path("/sys/module/haltpoll/parameters/guest_halt_poll_ns")
 _DISTRIBUTIONS = (
     ("TensorFlow", ("tensorflow-cpu", "tensorflow")),
     ("Keras", ("keras",)),
@@ -30,8 +31,24 @@ def facts() -> dict[str, Any]:
         "num_cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30),
         "load_before": round(os.getloadavg()[0], 2),
+        "idle": idle_of_a_guest(_HALT_POLL),
         "versions": {"Python": platform.python_version(), **_versions(), "paceline": _commit()},
     }
+
+
+def idle_of_a_guest(parameter: Path) -> str:
+    """Returns what this virtual machine's cores do when they have nothing to do; empty where that is not known.
+
+    A core that halts is given to another machine by the host, for milliseconds at a time: then every contestant whose
+    threads wait for each other is measured by the host's clock. `guest_halt_poll_ns` has cores wait before they halt.
+    """
+    try:
+        poll_ns = int(parameter.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return ""
+    if poll_ns == 0:
+        return "A virtual machine whose idle cores halt at once: the host may keep each for milliseconds."
+    return f"A virtual machine whose idle cores wait {poll_ns / 1e6:g} ms before they halt (`guest_halt_poll_ns`)."
 
 
 def cpu_model(cpuinfo: str) -> str:

@@ -85,11 +85,12 @@ def section(title: str, body: str, data: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     load = machine["load_before"]
     busy = f"\n**The machine was not idle: load {load} before the first run.**\n" if load > LOAD_LIMIT else ""
+    idle = f" {machine['idle']}" if machine.get("idle") else ""
     memory = f"{machine['memory_gib']} GiB"
     return (
         f"## {title}\n\n"
         f"{machine['date']}, {machine['cpu']}, {machine['num_cores']} cores, {memory}; {versions}.\n"
-        f"Load before: {load}. Rounds: {data['rounds']}. Command:\n\n"
+        f"Load before: {load}. Rounds: {data['rounds']}.{idle} Command:\n\n"
         f"    {data['command']}\n{busy}\n{body.strip()}\n"
     )
 

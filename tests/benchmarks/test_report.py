@@ -1,6 +1,6 @@
 import json
 
-from benchmarks import report
+from benchmarks import machine, report
 from benchmarks.spread import Spread
 
 TITLES = {"a": "First", "b": "Second"}
@@ -64,3 +64,12 @@ def test_results_are_the_same_numbers_with_six_digits():
     text = report.compact_json(data)
     assert json.loads(text) == {"series": {"x": {"values": [1.23457, None, [4, 0.001]], "error": "a [1.5,\n 2] b"}}}
     assert "[4, 0.001]" in text
+
+
+def test_what_a_virtual_machine_does_when_idle_is_told(tmp_path):
+    parameter = tmp_path / "guest_halt_poll_ns"
+    assert machine.idle_of_a_guest(parameter) == ""
+    parameter.write_text("0\n")
+    assert "halt at once" in machine.idle_of_a_guest(parameter)
+    parameter.write_text("20000000\n")
+    assert "wait 20 ms before they halt" in machine.idle_of_a_guest(parameter)
