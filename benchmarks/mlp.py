@@ -20,8 +20,8 @@ _STEPS_PER_EXECUTION = (1, 10, 50)
 
 _BODY = """\
 784-256-128-10 with BatchNorm and Adam, {rows} rows for each worker and step, `model.fit` with `verbose=1` and one
-`on_epoch_end` callback (PyTorch: a bare loop that counts loss and accuracy, too). A run's number is the median of its
-epochs after the warm-up.
+`on_epoch_end` callback (PyTorch: a bare loop that counts loss and accuracy, too). A run's number is its fastest epoch
+after the warm-up.
 
 {rates}
 {targets}
@@ -153,7 +153,7 @@ def measure(settings: Settings) -> dict[str, Series]:
 
 
 def rate(outcome: Outcome) -> float:
-    """Returns samples/s of a run: the median of its epochs, all jobs of the contestant together."""
+    """Returns samples/s of a run: its fastest epoch, all jobs of the contestant together."""
     return contest.total_rate(outcome.results)
 
 
