@@ -65,8 +65,7 @@ class JobStrategy(RunHook, *NAMED):  # type: ignore[misc]
             options: How steps compute and communicate, kept as `extended.step_options`.
         """
         self: JobStrategy = object.__new__(cls)
-        extended = JobExtended(self, device, transport, distribute_dataset, cluster_resolver)
-        extended.step_options = options or StepOptions()
+        extended = JobExtended(self, device, transport, distribute_dataset, cluster_resolver, options)
         distribute_lib.Strategy.__init__(self, extended)
         return self
 
@@ -100,9 +99,10 @@ class JobExtended(one_device_strategy.OneDeviceExtended):
         transport: Transport,
         distribute_dataset: Callable[[Any], Any],
         cluster_resolver: Any,
+        options: StepOptions | None = None,
     ) -> None:
         super().__init__(container, device)
-        self.step_options = StepOptions()
+        self.step_options = options or StepOptions()
         self.transport = transport
         self._distribute_dataset = distribute_dataset
         self._cluster_resolver = cluster_resolver

@@ -14,8 +14,8 @@ import tensorflow as tf
 
 from paceline.collectives.forbidden import no_collectives
 from paceline.collectives.fused import Piece, pack, unpack
-from paceline.data.share import take_share
 from paceline.training import current, progress
+from paceline.training.run import own_rows
 from paceline.training.step import Carried, Kind, Plan, ReplicaStep
 
 
@@ -24,7 +24,6 @@ class _Layout(NamedTuple):
 
     Attributes:
         plan: What is done with the sums.
-        num_gradients: How many of the addends are gradients.
         is_slices: For each addend, whether it is `IndexedSlices`.
         dense: Where the other addends lie.
         before: Where the states' values from before the step lie.
@@ -32,7 +31,6 @@ class _Layout(NamedTuple):
     """
 
     plan: Plan
-    num_gradients: int
     is_slices: list[bool]
     dense: list[Piece]
     before: list[Piece]
@@ -72,8 +70,7 @@ def compiled_step(model: Any, kind: Kind, step_of: Callable[[Any], Any], seen: l
 
     def first_half(data: Any, *share: Any) -> _Packed:
         if not share:
-            context = tf.distribute.get_replica_context()
-            data, *rest = take_share(data, context.replica_id_in_sync_group, context.num_replicas_in_sync)
+            data, *rest = own_rows(data)
             share = tuple(rest)
         step = ReplicaStep(kind, *share, puts_off=True, known=seen)
         with current.entered(step), no_collectives() as counted:
@@ -125,5 +122,5 @@ def _packed(
     buffers, pieces = pack([value for _, value in dense], wires, bucket_bytes)
     before, before_pieces = pack(tensors.before)
     slices = [value for value in addends if isinstance(value, tf.IndexedSlices)]
-    layout = _Layout(plan, num_gradients, is_slices, pieces, before_pieces, attempts)
+    layout = _Layout(plan, is_slices, pieces, before_pieces, attempts)
     return layout, _Packed(buffers, slices, before, [tf.convert_to_tensor(part) for part in share])

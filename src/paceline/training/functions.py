@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 from keras.src.backend.tensorflow.trainer import TensorFlowTrainer, concat
 
-from paceline.data.share import cut_rows, leaves, take_share, total_rows, without_optionals
+from paceline.data.share import cut_rows, leaves, total_rows, without_optionals
 from paceline.training import current, decisions, progress
 from paceline.training.agreement import variables_of
 from paceline.training.compiled import compiled_step
 from paceline.training.gather import gather_outputs
-from paceline.training.run import local_replicas, next_own_share, run_on_shares
+from paceline.training.run import local_replicas, next_own_share, own_rows, run_on_shares
 from paceline.training.step import Kind, ReplicaStep
 
 StepFunction = Callable[[Any], Any]
@@ -73,8 +73,7 @@ def replica_function(model: Any, kind: Kind, *, compiled: bool) -> Callable[...,
             reasons.append("replicas exchange something in its middle (synchronised BatchNorm, a mask)")
         decisions.tell(f"{model.name}: XLA does not compile its {_STEPS[kind]}: {reasons[0]}")
         if not share:
-            context = tf.distribute.get_replica_context()
-            data, *rest = take_share(data, context.replica_id_in_sync_group, context.num_replicas_in_sync)
+            data, *rest = own_rows(data)
             share = tuple(rest)
         return whole_step(data, *share)
 

@@ -74,6 +74,12 @@ def run_on_shares(strategy: Any, function: ReplicaFunction, batch: Any, *, own_s
     return [_local(strategy, outputs, place) for place in range(len(shares))]
 
 
+def own_rows(batch: Any) -> Share:
+    """Returns the running replica's share of a global batch. Called in a replica context. Collective: no."""
+    context = tf.distribute.get_replica_context()
+    return take_share(batch, context.replica_id_in_sync_group, context.num_replicas_in_sync)
+
+
 def _is_dense(batch: Any) -> bool:
     parts = leaves(without_optionals(batch))
     return all(tf.is_tensor(part) and isinstance(part, tf.Tensor) and part.dtype != tf.string for part in parts)
