@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import time
 from collections.abc import Mapping
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline.errors import ConfigurationRefused
+from paceline.files import write_whole
 
 
 class RunDirectory:
@@ -133,18 +132,10 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     Raises:
         ConfigurationRefused: It cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
-            # What is no UTF-8 in a name or an argument becomes its own JSON escape.
-            json.dump(content, file, indent=2, ensure_ascii=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_whole(path, content)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise ConfigurationRefused(
             "The run directory cannot be written.",
             got=f"{path}: {error.strerror}",

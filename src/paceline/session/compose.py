@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import platform
 import time
 from collections.abc import Sequence
@@ -21,6 +19,7 @@ from paceline.checkpoint.chief import ChiefWrites
 from paceline.collectives.transport import Alone, Transport
 from paceline.data.distribute import share_dataset
 from paceline.errors import ConfigurationRefused
+from paceline.files import write_whole
 from paceline.journal.status import Phase, StatusReader
 from paceline.session import hooks, state
 from paceline.session.devices import choose_devices
@@ -159,12 +158,9 @@ class Session:
             "keras": keras.__version__,
         }
         path = Path(self.job["run_dir"]) / "versions.json"
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            temporary.write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
-            temporary.replace(path)
+            write_whole(path, versions)
         except OSError as error:  # a record; no reason to end a training
-            temporary.unlink(missing_ok=True)
             self.tell(f"{path} is not written: {error.strerror}")
 
     # -- end ---------------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from paceline.files import write_whole
 
 SCHEMA_VERSION = 1
 
@@ -42,12 +43,9 @@ class StoredDecisions:
     def _write(self) -> None:
         if not self._writes:
             return
-        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            temporary.write_text(json.dumps({"schema": SCHEMA_VERSION, "decisions": self._now}, indent=2) + "\n")
-            temporary.replace(self._path)
+            write_whole(self._path, {"schema": SCHEMA_VERSION, "decisions": self._now})
         except OSError as error:  # only a later attempt needs it
-            temporary.unlink(missing_ok=True)
             self._tell(f"{self._path} is not written: {error.strerror}; started again, the run may decide otherwise")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline.errors import ConfigurationRefused, PacelineError
+from paceline.files import write_whole
 from paceline.tuning.choice import Choice, Measured
 from paceline.tuning.ring import RingTuning
 
@@ -135,16 +136,9 @@ def store(path: Path, record: Record) -> None:
     Raises:
         ConfigurationRefused: It cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
-            json.dump(record.to_json(), file, indent=2, ensure_ascii=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_whole(path, record.to_json())
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise _no_place(f"{path}: {error.strerror}") from error
 
 
