@@ -26,6 +26,9 @@ def result(request, results):
     feature="script makes MirroredStrategy or MultiWorkerMirroredStrategy", strategy="multi-worker", transport="mpi"
 )
 @pytest.mark.support(
+    feature="script makes MirroredStrategy or MultiWorkerMirroredStrategy", strategy="one-device", transport="none"
+)
+@pytest.mark.support(
     feature="script makes MirroredStrategy or MultiWorkerMirroredStrategy", strategy="mirrored", transport="in-process"
 )
 def test_constructors_return_the_jobs_strategy(result):

@@ -61,9 +61,13 @@ def test_processes_find_the_scripts_functions(way, request):
 
 @pytest.mark.support(feature="paceline.strategy()", strategy="multi-worker", transport="mpi")
 @pytest.mark.support(feature="paceline.strategy()", strategy="one-device", transport="none")
+@pytest.mark.support(feature="paceline.strategy()", strategy="mirrored", transport="in-process")
 def test_the_same_script_under_python_and_under_run(start):
     plain = start("alone.py", plain=True).ok()
     two = start("alone.py", "scope", workers=2).ok()
+    replicas = start(
+        "alone.py", "scope", workers=1, options=("--strategy", "mirrored", "--replicas-per-worker", "2")
+    ).ok()
     alone = plain.facts[0]
     assert alone["before"] == [0, 1, True]
     assert (alone["replicas"], alone["same"], alone["isinstance"], alone["task"]) == (1, True, True, 0)
@@ -71,5 +75,7 @@ def test_the_same_script_under_python_and_under_run(start):
     assert [worker["before"] for worker in two.facts] == [[0, 2, True], [1, 2, False]]
     assert two.same("replicas") == 2
     two.same("digest")
-    # float32 sums in another order
-    np.testing.assert_allclose(two.facts[0]["weights"], alone["weights"], rtol=1e-5, atol=1e-6)
+    assert replicas.facts[0]["replicas"] == 2
+    for result in (two, replicas):
+        # float32 sums in another order
+        np.testing.assert_allclose(result.facts[0]["weights"], alone["weights"], rtol=1e-5, atol=1e-6)

@@ -66,6 +66,40 @@ def test_an_odd_number_of_replicas_in_two_halves_is_refused(start):
     assert result.code == 78 and "it would lose one" in result.err and result.facts == []
 
 
+def in_process_only(name):
+    reason = "it sums the replicas of one process"
+    return [
+        pytest.mark.support(
+            feature=f"--communication {name}", strategy="multi-worker", transport=transport, refused=reason
+        )
+        for transport in ("mpi", "ring")
+    ]
+
+
+@pytest.mark.parametrize(
+    "communication", [pytest.param(name, marks=in_process_only(name)) for name in ("hierarchical", "one-device")]
+)
+def test_sums_of_one_process_are_refused_between_workers(start, communication):
+    result = start("step_options.py", workers=2, options=("--communication", communication))
+    assert result.code == 78 and result.facts == []
+    assert "for the replicas of one process" in result.err and "nccl, ring, mpi" in result.err
+
+
+@pytest.mark.parametrize(
+    "communication",
+    [
+        pytest.param(
+            name, marks=pytest.mark.support(feature=f"--communication {name}", strategy="one-device", transport="none")
+        )
+        for name in ("hierarchical", "one-device")
+    ],
+)
+def test_one_replica_trains_without_sums_and_says_so(start, one, communication):
+    result = start("step_options.py", workers=1, options=("--communication", communication)).ok()
+    assert len(result.notes(f"transport: none .*--communication {communication} is without effect")) == 1
+    assert result.facts[0]["digest"] == one.facts[0]["digest"]
+
+
 def test_one_worker_has_nothing_to_sum_and_says_so(start, one):
     result = start("step_options.py", workers=1, options=("--communication", "mpi", "--wire-dtype", "float16")).ok()
     assert len(result.notes("transport: none .*--communication mpi is without effect")) == 1

@@ -43,6 +43,7 @@ def decided(decisions):
     return found
 
 
+@pytest.mark.support(feature="paceline tune", strategy="multi-worker", transport="mpi")
 def test_every_contestant_is_measured_on_real_workers(tuned, cache_home):
     document = json.loads(tuned.out)
     (path,) = (cache_home / "paceline/tune").iterdir()

@@ -27,5 +27,5 @@ def share_dataset(dataset: tf.data.Dataset, rank: int, size: int) -> tf.data.Dat
         return tf.nest.map_structure(lambda leaf: slice_rows(leaf, begin, end, total), data)
 
     shared = dataset.map(cut, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True).prefetch(tf.data.AUTOTUNE)
-    shared.paceline_global = dataset
+    shared.paceline_behind = dataset
     return shared

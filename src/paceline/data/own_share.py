@@ -1,4 +1,7 @@
-"""Datasets that a script shared out itself: each worker has its own, and they may end at different times."""
+"""Datasets that a script shared out itself: a worker has its own, each of its replicas takes the next batch of it.
+
+Workers' datasets may end at different times.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ def is_own_share(dataset: Any) -> bool:
     return bool(getattr(dataset, "paceline_own_share", False))
 
 
-def global_dataset(dataset: Any) -> Any:
-    """Returns the dataset of global batches behind one that `experimental_distribute_dataset` returned."""
-    return getattr(dataset, "paceline_global", dataset)
+def dataset_behind(dataset: Any) -> Any:
+    """Returns the script's own dataset behind one that the strategy returned for it."""
+    return getattr(dataset, "paceline_behind", dataset)
 
 
 def stand_in(spec: Any) -> Any:
     """Returns a batch of one row of zeros (or empty strings) of the given element spec.
 
-    A worker whose data have ended goes on with it, uncounted, until the others' have ended too.
+    A replica whose data have ended goes on with it, uncounted, until the others' have ended too.
     """
     return tf.nest.map_structure(_zeros, spec)
 

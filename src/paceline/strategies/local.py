@@ -57,7 +57,20 @@ class LocalStrategy(RunHook, *NAMED):  # type: ignore[misc]
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         """Returns TensorFlow's distributed dataset, which remembers the one it was made from for `model.fit`."""
         distributed = super().experimental_distribute_dataset(dataset, options)
-        distributed.paceline_global = dataset
+        distributed.paceline_behind = dataset
+        return distributed
+
+    def distribute_datasets_from_function(self, dataset_fn: Any, options: Any = None) -> Any:
+        """Returns TensorFlow's distributed dataset, which remembers the one of `dataset_fn` for `model.fit`."""
+        made: list[Any] = []
+
+        def remembering(context: Any) -> Any:
+            made.append(dataset_fn(context))
+            return made[-1]
+
+        distributed = super().distribute_datasets_from_function(remembering, options)
+        (distributed.paceline_behind,) = made  # one process: called once
+        distributed.paceline_own_share = True
         return distributed
 
 

@@ -103,7 +103,7 @@ def step_on_batch(model: Any, kind: Kind, *, compiled: bool) -> Callable[..., An
 
     def one_step(batch: Any, own_share: bool = False) -> Any:
         if kind is Kind.FIT:
-            progress.note_rows(batch[2] if own_share else total_rows(without_optionals(batch)))
+            progress.note_rows(batch[0][2] if own_share else total_rows(without_optionals(batch)))
         return run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
 
     one_step = tf.autograph.experimental.do_not_convert(one_step)
@@ -171,7 +171,7 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
 
 
 def _own_step(model: Any, one_step: Any, made: list[Any], iterator: Any) -> Any:
-    """Returns the step on a worker's own share, traced once for all sizes of batches.
+    """Returns the step on shares of the script's own, traced once for all sizes of batches.
 
     Each worker sees other sizes at other times. Transports number their collectives while a graph is traced, so that
     all workers must trace the same graphs in the same order.
@@ -182,7 +182,8 @@ def _own_step(model: Any, one_step: Any, made: list[Any], iterator: Any) -> Any:
         number = tf.TensorSpec([], tf.int32)
         spec = tf.nest.map_structure(lambda s: None if isinstance(s, tf.OptionalSpec) else s, iterator.element_spec)
         step = tf.function(tf.autograph.experimental.do_not_convert(functools.partial(one_step, own_share=True)))
-        made.append(step.get_concrete_function((spec, number, number)))
+        shares = [(spec, number, number) for _ in local_replicas(model.distribute_strategy)]
+        made.append(step.get_concrete_function(shares))
     return made[0]
 
 

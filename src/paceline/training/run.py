@@ -41,15 +41,15 @@ def run_on_shares(strategy: Any, function: ReplicaFunction, batch: Any, *, own_s
         strategy: The job's strategy.
         function: Called in a replica context with that replica's rows of the batch. One that `takes_batches` is
             called with the whole batch, where that is dense numbers, and takes its rows itself.
-        batch: The global batch, or with `own_share` `(data, rows, total)` of this worker.
-        own_share: Whether the batch is this worker's own already.
+        batch: The global batch, or with `own_share` the shares of this process's replicas, in order.
+        own_share: Whether the script itself shared the data out.
     """
     if getattr(function, "takes_batches", False) and not own_share and _is_dense(batch):
         own_loop.leave_as_it_is(function)
         _check_rows(batch)
         return [strategy.run(function, args=(without_optionals(batch),))]
     if own_share:
-        shares = [Share(*batch)]
+        shares = [Share(*share) for share in batch]
     elif strategy.num_replicas_in_sync == 1:
         shares = [whole(batch)]
     else:
@@ -98,16 +98,21 @@ def _local(strategy: Any, outputs: Any, place: int) -> Any:
     return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[place], outputs)
 
 
-def next_own_share(strategy: Any, iterator: Any) -> tuple[Any, tf.Tensor]:
-    """Returns this worker's next batch with its rows and everybody's, and whether anybody had one. Collective: yes.
+def next_own_share(strategy: Any, iterator: Any) -> tuple[list[tuple[Any, tf.Tensor, tf.Tensor]], tf.Tensor]:
+    """Returns `(data, rows, rows of all replicas)` of each replica here, and whether any has data. Collective: yes.
 
-    A worker whose data have ended goes on with a stand-in that does not count.
+    Each replica takes the next batch of its worker's dataset. One that gets none goes on with a stand-in that does not
+    count.
     """
-    optional = iterator.get_next_as_optional()
-    spec = iterator.element_spec
-    has = optional.has_value()
-    data = tf.cond(has, optional.get_value, lambda: stand_in(spec))
-    data = without_optionals(data)
-    rows = tf.where(has, total_rows(data), 0)
-    sums = strategy.reduce(tf.distribute.ReduceOp.SUM, tf.stack([tf.cast(has, tf.int32), rows]), axis=None)
-    return (data, rows, sums[1]), sums[0] > 0
+    batches, counts, there = [], [], []
+    for _ in local_replicas(strategy):
+        optional = iterator.get_next_as_optional()
+        has = optional.has_value()
+        data = tf.cond(has, optional.get_value, lambda: stand_in(iterator.element_spec))
+        batches.append(without_optionals(data))
+        counts.append(tf.where(has, total_rows(batches[-1]), 0))
+        there.append(tf.cast(has, tf.int32))
+    sums = tf.stack([tf.add_n(there), tf.add_n(counts)])
+    if hasattr(strategy, "transport"):
+        sums = strategy.reduce(tf.distribute.ReduceOp.SUM, sums, axis=None)
+    return [(data, rows, sums[1]) for data, rows in zip(batches, counts, strict=True)], sums[0] > 0

@@ -15,7 +15,7 @@ import keras
 import tensorflow as tf
 from keras.src.backend.tensorflow import trainer as keras_trainer
 
-from paceline.data.own_share import global_dataset, is_own_share
+from paceline.data.own_share import dataset_behind, is_own_share
 from paceline.errors import ConfigurationRefused, ScriptRefused
 from paceline.training import gradients, groups, guard, jit
 from paceline.training.functions import iterating_function, predict_function
@@ -174,9 +174,7 @@ def _install_epoch_iterator(owner: Any) -> None:
     def init(self: Any, distribute_strategy: Any = None, *args: Any, **kwargs: Any) -> None:
         data = kwargs.pop("x", args[0] if args else None)
         own = is_own_share(data)
-        if isinstance(global_dataset(data), tf.distribute.DistributedDataset):
-            raise _distributed_by_function()
-        base.__init__(self, global_dataset(data), *args[1:], **kwargs)
+        base.__init__(self, dataset_behind(data), *args[1:], **kwargs)
         self._distribute_strategy = distribute_strategy
         dataset = self.data_adapter.get_tf_dataset()
         self._distributed_dataset = _FlaggedIterable(dataset) if own else dataset
@@ -230,15 +228,6 @@ def _refuse_stateful(model: Any) -> None:
                 expected="stateful=False, or one replica",
                 fix="paceline run --workers 1 ...",
             )
-
-
-def _distributed_by_function() -> ConfigurationRefused:
-    return ConfigurationRefused(
-        "fit takes rows of global batches, and this dataset deals out one batch a replica.",
-        got="a dataset from distribute_datasets_from_function, with several replicas in one process",
-        expected="the dataset of global batches itself: each replica gets its rows of every batch",
-        fix="model.fit(dataset)   or   paceline run --workers N, where each worker reads its own",
-    )
 
 
 def _own_share_predict() -> ConfigurationRefused:

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from cases.own_loops import job_strategy
-from cases.table import BATCH, GHOST_STEP, case, dataset, in_mirrored, mlp, regression, sgd, train, with_values
+from cases.table import BATCH, GHOST_STEP, case, dataset, mlp, regression, sgd, train, with_values
 
 
 def _fit(data, **options):
@@ -47,7 +47,7 @@ def unknown_length():
     return _fit(dataset(*regression()).filter(lambda x, y: True))
 
 
-@case("tf.data, unknown length", stock_is_wrong=GHOST_STEP)
+@case("tf.data, unknown length")
 def unknown_length_accumulating():
     model = mlp()
     optimizer = sgd(gradient_accumulation_steps=2, use_ema=True, ema_overwrite_frequency=2)
@@ -98,37 +98,43 @@ def distributed_dataset():
     return _fit(strategy.experimental_distribute_dataset(dataset(*regression())))
 
 
-@case(
-    "distribute_datasets_from_function",
-    stock_is_wrong=GHOST_STEP,
-    on=("ring",),
-    known=in_mirrored("fit does not take TensorFlow's own distributed dataset of a function"),
-)
+@case("distribute_datasets_from_function", on=("ring",))
 def datasets_from_function():
-    # As TensorFlow's tutorial has it: each pipeline takes its part of the rows of every global batch.
-    x, y = regression()
-
+    # As TensorFlow's tutorial has it: a pipeline reads its part of the data, in batches of one replica's size.
     def make(context):
-        size, index = context.num_input_pipelines, context.input_pipeline_id
-        begins = range(0, 50, BATCH)
-        data = [(x[b : b + BATCH], y[b : b + BATCH]) for b in begins]
-        parts = [(np.array_split(a, size)[index], np.array_split(b, size)[index]) for a, b in data]
-
-        def batches():
-            yield from parts
-
-        spec = (tf.TensorSpec((None, 6), tf.float32), tf.TensorSpec((None, 1), tf.float32))
-        return tf.data.Dataset.from_generator(batches, output_signature=spec)
+        data = tf.data.Dataset.from_tensor_slices(regression())
+        data = data.shard(context.num_input_pipelines, context.input_pipeline_id)
+        return data.batch(context.get_per_replica_batch_size(BATCH))
 
     return _fit(job_strategy().distribute_datasets_from_function(make))
 
 
-@case(
-    "distribute_datasets_from_function",
-    like_one_device=False,
-    on=("ring",),
-    known=in_mirrored("fit does not take TensorFlow's own distributed dataset of a function"),
-)
+@case("distribute_datasets_from_function", stock_is_wrong=GHOST_STEP, on=("ring",))
+def function_with_unequal_parts():
+    # Of every global batch each pipeline gets its part of the rows, and that may be none; in one process each
+    # replica in turn.
+    x, y = regression()
+
+    def make(context):
+        replicas = job_strategy().num_replicas_in_sync
+        parts = [
+            (np.array_split(x[b : b + BATCH], replicas)[i], np.array_split(y[b : b + BATCH], replicas)[i])
+            for b in range(0, len(x), BATCH)
+            for i in range(replicas)
+            if i % context.num_input_pipelines == context.input_pipeline_id
+        ]
+        spec = (tf.TensorSpec((None, 6), tf.float32), tf.TensorSpec((None, 1), tf.float32))
+        return tf.data.Dataset.from_generator(lambda: iter(parts), output_signature=spec)
+
+    strategy = job_strategy()
+    model = mlp()
+    model.compile(sgd(), "mse", metrics=["mae"])
+    outcome = train(model, strategy.distribute_datasets_from_function(make))
+    tested = model.evaluate(strategy.distribute_datasets_from_function(make), verbose=0)
+    return with_values(outcome, evaluate=tested)
+
+
+@case("distribute_datasets_from_function", like_one_device=False, on=("ring",))
 def uneven_datasets_from_function():
     x, y = regression()
 

@@ -73,11 +73,6 @@ GHOST_STEP = "a step without data at the end of each epoch"
 EARLY_OPTIMIZER = {"mirrored values": "the optimizer has its variables before it has trained"}
 
 
-def in_mirrored(reason: str) -> dict[str, str]:
-    """Returns `known` for a case that fails with several replicas in one process."""
-    return {"mirrored alike": reason, "mirrored values": reason}
-
-
 def case(feature: str, **options: Any) -> Callable[[Callable[[], Outcome]], Callable[[], Outcome]]:
     """Puts a function into the table, under its own name."""
 
