@@ -114,6 +114,8 @@ def test_a_folder_with_main_is_a_script(call, tmp_path):
         (("--start-timeout", "0", "train.py"), 2, "waits forever"),
         (("--env", "A", "train.py"), 2, "NAME=VALUE"),
         (("--env", "TF_CONFIG={}", "train.py"), 78, "TF_CONFIG"),
+        (("--env", "CUDA_VISIBLE_DEVICES=1,2", "train.py"), 78, "fix:      --devices 1,2"),
+        (("--env", "CUDA_VISIBLE_DEVICES=", "train.py"), 78, "fix:      --devices ''"),
         (("--devices", "1,1", "train.py"), 2, "twice"),
         (("--devices", "cpu", "train.py"), 2, "GPU id"),
         (("--quiet", "--all-output", "train.py"), 2, "contradict"),

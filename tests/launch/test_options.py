@@ -65,6 +65,7 @@ def test_bad_values_are_usage_with_a_fix(bad):
         {"strategy": "one-device", "replicas_per_worker": 2},
         {"workers": 2, "replicas_per_worker": 2},
         {"env": (("TF_CONFIG", "{}"),)},
+        {"env": (("CUDA_VISIBLE_DEVICES", "0"),)},
         {"env": (("PACELINE_RANK", "1"),)},
     ],
     ids=str,

@@ -105,3 +105,16 @@ def test_a_reader_that_is_gone_ends_nothing():
     screen.write("stdout", b"x")
     screen.write("stdout", b"x")
     os.close(writer)
+
+
+def test_a_full_disk_loses_the_output_aloud_and_ends_nothing():
+    reader, writer = os.pipe()
+    with open("/dev/full", "wb", buffering=0) as full:
+        screen = Screen(full.fileno(), writer)
+        screen.write("stdout", b"1/3\n")
+        screen.write("stdout", b"2/3\n")
+        screen.write("stderr", b"warning\n")
+    os.close(writer)
+    with os.fdopen(reader, "rb") as said:
+        lost = b"paceline: stdout is no longer written: No space left on device; the workers' logs keep it\n"
+        assert said.read() == lost + b"warning\n"

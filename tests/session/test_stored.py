@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from paceline.session.stored import StoredDecisions
 
 
@@ -33,6 +35,32 @@ def test_a_folder_that_is_gone_ends_no_training(tmp_path):
     assert "is not written" in told[0]
 
 
-def test_a_file_of_another_form_is_not_read(tmp_path):
-    (tmp_path / "training.json").write_text('{"schema": 99}')
-    assert stored(tmp_path).decide("xla", False, "") == (False, "")
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'{"schema": 99}', "its schema is 99, not 1"),
+        (b"{", "it is damaged"),
+        (b"[]", "it is damaged"),
+        (b"null", "it is damaged"),
+        (b"\xff", "it cannot be read"),
+        (b"[" * 100_000, "it is damaged"),
+        (b'{"schema": 1}', "it is damaged"),
+        (b'{"schema": 1, "decisions": [1]}', "it is damaged"),
+        (b'{"schema": 1, "decisions": {"xla": true}}', "it is damaged"),
+        (b'{"schema": 1, "decisions": {"xla": {"value": true}}}', "it is damaged"),
+    ],
+)
+def test_a_file_that_is_not_ours_is_ignored_and_said(tmp_path, content, reason):
+    (tmp_path / "training.json").write_bytes(content)
+    told = []
+    assert stored(tmp_path, told).decide("xla", False, "") == (False, "")
+    (line,) = told
+    assert "training.json is ignored: " in line and reason in line
+    assert json.loads((tmp_path / "training.json").read_text())["decisions"] == {"xla": {"value": False, "reason": ""}}
+
+
+def test_a_folder_in_its_place_is_ignored_and_said(tmp_path):
+    (tmp_path / "training.json").mkdir()
+    told = []
+    assert stored(tmp_path, told).decide("xla", False, "") == (False, "")
+    assert "is ignored: it cannot be read" in told[0] and "is not written" in told[1]

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from paceline.cluster.local import DEVICES_VARIABLE
 from paceline.errors import ConfigurationRefused, UsageError
 from paceline.step_options import StepOptions
 from paceline.tuning.ring import RingTuning
@@ -19,7 +20,7 @@ ONE_PROCESS = ("one-device", "mirrored")
 """Strategies that are one process by their nature."""
 
 MAX_SEED = 2**32 - 1  # Source: numpy.random.seed, which keras.utils.set_random_seed calls
-OURS_ALONE = ("TF_CONFIG", "PACELINE_JOB", "PACELINE_RANK")
+OURS_ALONE = ("TF_CONFIG", "PACELINE_JOB", "PACELINE_RANK", DEVICES_VARIABLE)
 """Variables that the launcher sets itself in every worker."""
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -136,7 +137,7 @@ class RunOptions:
                     f"{name} is set by paceline itself, for each worker",
                     got=got,
                     expected="another variable",
-                    fix=f"leave out --env {name}=...",
+                    fix=f"--devices {value or repr('')}" if name == DEVICES_VARIABLE else f"leave out --env {name}=...",
                 )
 
     def _check_together(self) -> None:

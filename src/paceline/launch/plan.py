@@ -8,7 +8,7 @@ from typing import Any
 
 from paceline.communication import Replicas
 from paceline.decision import Decision
-from paceline.launch.communication import decide
+from paceline.launch.transport import decide
 from paceline.launch.facts import MachineFacts
 from paceline.launch.options import RunOptions
 from paceline.launch.placement import Placement, place

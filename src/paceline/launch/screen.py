@@ -6,6 +6,7 @@ bar may rewrite its line. The view is drawn below and the cursor brought back.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import select
@@ -141,8 +142,11 @@ class Screen:
                     return
                 # A pipe that can be written to takes this much without blocking.
                 view = view[self._write_some(self._fds[name], view[: select.PIPE_BUF]) :]
-        except OSError:  # whoever read it is gone (| head); the training goes on, its logs are kept
+        except OSError as error:  # the training goes on, its logs are kept
             self._gone.add(name)
+            if error.errno != errno.EPIPE:  # else whoever read it is gone (| head)
+                lost = f"paceline: {name} is no longer written: {error.strerror}; the workers' logs keep it\n"
+                self._put("stderr" if name == "stdout" else "stdout", lost.encode())
 
     def _waits_until_writable(self, descriptor: int) -> bool:
         """Returns whether it can be written to now; ``False``: nobody reads and a person wants the end."""

@@ -27,7 +27,7 @@ class StoredDecisions:
         self._path = path
         self._writes = writes
         self._tell = tell
-        self._earlier = _read(path)
+        self._earlier = self._read()
         self._now = dict(self._earlier)
 
     def decide(self, name: str, value: Any, reason: str) -> tuple[Any, str]:
@@ -48,10 +48,24 @@ class StoredDecisions:
         except OSError as error:  # only a later attempt needs it
             self._tell(f"{self._path} is not written: {error.strerror}; started again, the run may decide otherwise")
 
+    def _read(self) -> dict[str, Any]:
+        try:
+            text = self._path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            return self._ignored(f"it cannot be read: {error}")
+        try:
+            document = json.loads(text)
+            if document["schema"] != SCHEMA_VERSION:
+                return self._ignored(f"its schema is {document['schema']!r}, not {SCHEMA_VERSION}")
+            return {
+                str(name): {"value": kept["value"], "reason": str(kept["reason"])}
+                for name, kept in document["decisions"].items()
+            }
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            return self._ignored(f"it is damaged ({type(error).__name__}: {error})")
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    def _ignored(self, reason: str) -> dict[str, Any]:
+        self._tell(f"{self._path} is ignored: {reason}; the run decides again")
         return {}
-    return dict(document["decisions"]) if document.get("schema") == SCHEMA_VERSION else {}

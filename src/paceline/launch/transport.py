@@ -58,7 +58,7 @@ def decide_transport(asked: str, replicas: Replicas, facts: MachineFacts) -> Dec
             "This communication is for the replicas of one process.",
             got=f"--communication {asked} with {num_workers} workers",
             expected=f"auto, {', '.join(BETWEEN_PROCESSES)}",
-            fix="--communication auto",
+            fix=f"--communication auto   or, in one process: --strategy mirrored --communication {asked}",
         )
     if replicas.num_gpus:
         reason = "GPUs: NCCL, by name, because TensorFlow's AUTO would be RING over gRPC here (tensorflow#50178)"

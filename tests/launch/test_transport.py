@@ -6,7 +6,7 @@ import pytest
 
 from paceline.communication import Replicas
 from paceline.errors import ConfigurationRefused
-from paceline.launch.communication import decide
+from paceline.launch.transport import decide
 from paceline.launch.facts import MachineFacts
 from paceline.launch.options import RunOptions
 from paceline.launch.plan import make_plan
