@@ -6,10 +6,10 @@ import pytest
 
 from paceline.communication import Replicas
 from paceline.errors import ConfigurationRefused
-from paceline.launch.transport import decide
 from paceline.launch.facts import MachineFacts
 from paceline.launch.options import RunOptions
 from paceline.launch.plan import make_plan
+from paceline.launch.transport import decide
 from paceline.step_options import StepOptions
 
 MPI = {"mpi4py": "4.1", "mpich": "5.0"}

@@ -8,10 +8,10 @@ from typing import Any
 
 from paceline.communication import Replicas
 from paceline.decision import Decision
-from paceline.launch.transport import decide
 from paceline.launch.facts import MachineFacts
 from paceline.launch.options import RunOptions
 from paceline.launch.placement import Placement, place
+from paceline.launch.transport import decide
 from paceline.step_options import StepOptions
 from paceline.tuning.ring import RingTuning
 from paceline.tuning.taken import take

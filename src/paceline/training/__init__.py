@@ -13,7 +13,7 @@ How one training step works, on every replica at once::
             optimizer.apply(gradients)                                  (gradients.py)
                 Keras' own train_step: put off until the step's end
                 an own train_step: reduced and applied at once
-    one reduction: gradients, moving statistics, metric sums, logs      (step.py)
+    one reduction: gradients, moving statistics, metric sums, logs      (ending.py)
     optimizer.apply(reduced gradients)      # clip, accumulate, average: on the aggregate
 
 Enters: a model, batches. Leaves: the same logs, weights and metrics on every worker.

@@ -15,8 +15,9 @@ import tensorflow as tf
 from paceline.collectives.forbidden import no_collectives
 from paceline.collectives.fused import Piece, pack, unpack
 from paceline.training import current, progress
+from paceline.training.ending import Carried, Plan, collect, settle
 from paceline.training.run import own_rows
-from paceline.training.step import Carried, Kind, Plan, ReplicaStep
+from paceline.training.step import Kind, ReplicaStep
 
 
 class _Layout(NamedTuple):
@@ -74,7 +75,7 @@ def compiled_step(model: Any, kind: Kind, step_of: Callable[[Any], Any], seen: l
             share = tuple(rest)
         step = ReplicaStep(kind, *share, puts_off=True, known=seen)
         with current.entered(step), no_collectives() as counted:
-            plan, tensors = step.collect(step_of(data))
+            plan, tensors = collect(step, step_of(data))
         step.remember(seen)
         layout, packed = _packed(step, plan, tensors, counted.count, share)
         layouts[:] = [layout]
@@ -85,7 +86,7 @@ def compiled_step(model: Any, kind: Kind, step_of: Callable[[Any], Any], seen: l
         step = ReplicaStep(kind, *share)
         dense, sparse = iter(unpack(buffers, layout.dense)), iter(slices)
         sums = [next(sparse) if is_slices else next(dense) for is_slices in layout.is_slices]
-        return step.settle(layout.plan, sums, unpack(before, layout.before), model.metrics)
+        return settle(step, layout.plan, sums, unpack(before, layout.before), model.metrics)
 
     first, second = _compiled(first_half), _compiled(second_half)
 

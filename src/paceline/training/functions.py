@@ -14,6 +14,7 @@ from paceline.data.share import cut_rows, leaves, total_rows, without_optionals
 from paceline.training import current, decisions, progress
 from paceline.training.agreement import variables_of
 from paceline.training.compiled import compiled_step
+from paceline.training.ending import finish
 from paceline.training.gather import gather_outputs
 from paceline.training.run import local_replicas, next_own_share, own_rows, run_on_shares
 from paceline.training.step import Kind, ReplicaStep
@@ -50,7 +51,7 @@ def replica_function(model: Any, kind: Kind, *, compiled: bool) -> Callable[...,
     def whole_step(data: Any, *share: Any) -> Any:
         step = ReplicaStep(kind, *share, puts_off=puts_off, known=seen)
         with current.entered(step):
-            logs = step.finish(step_of(data), model.metrics)
+            logs = finish(step, step_of(data), model.metrics)
         step.remember(seen)
         return logs
 

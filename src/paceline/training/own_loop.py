@@ -17,6 +17,7 @@ from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.util import tf_decorator
 
 from paceline.training import current
+from paceline.training.ending import finish
 from paceline.training.step import Kind, ReplicaStep
 
 _clones: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
@@ -66,7 +67,7 @@ def _shared(function: Any) -> Any:
             return function(*args, **kwargs)
         with current.entered(step):
             result = function(*args, **kwargs)
-            step.finish()
+            finish(step)
         step.remember(seen)
         return result
 

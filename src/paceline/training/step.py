@@ -1,16 +1,18 @@
-"""One step of one replica: what is noted while it runs, and the one reduction at its end."""
+"""One step of one replica: what is noted while it runs, and sums over replicas.
+
+What is done at its end: `paceline.training.ending`.
+"""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from paceline.collectives.fused import sum_dense, sum_slices
-from paceline.training import current, guard, progress
+from paceline.training import guard
 
 
 class Kind(enum.Enum):
@@ -30,45 +32,10 @@ class PutOff(NamedTuple):
     variables: list[Any]
 
 
-class Carried(NamedTuple):
-    """The tensors of a step between its two halves.
-
-    Attributes:
-        gradients: This replica's addends: gradients of updates that were put off.
-        rest: Its other addends: changes of states, logs, the fingerprint.
-        before: The states' values from before the step.
-    """
-
-    gradients: list[Any]
-    rest: list[Any]
-    before: list[Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What is done with the sums of a step.
-
-    Attributes:
-        updates: For each update that was put off: optimizer, which gradients there are, variables.
-        states: The variables whose changes are summed.
-        assigned: All variables that the step assigned to.
-        log_names: The structure of the logs.
-        log_dtypes: Their dtypes, None for a log that is None.
-        log_readers: For a log that is a metric's result the metric, and the result's key if it has several; else None.
-    """
-
-    updates: list[tuple[Any, list[bool], list[Any]]]
-    states: list[Any]
-    assigned: list[Any]
-    log_names: Any
-    log_dtypes: list[Any]
-    log_readers: list[tuple[Any, str | None] | None]
-
-
 class ReplicaStep:
     """What one replica does in one step; made and used in a replica context.
 
-    Called by every replica. Collective: `finish` is, and `sum_over_replicas`.
+    Called by every replica. Collective: `sum_over_replicas` is.
 
     Args:
         kind: What runs.
@@ -236,128 +203,3 @@ class ReplicaStep:
         present = [g for g in gradients if g is not None]
         reduced = iter(self.sum_over_replicas([self.weighted(g) for g in present], len(present)))
         return [None if g is None else next(reduced) for g in gradients]
-
-    # -- the end of the step -----------------------------------------------------------------
-
-    def finish(self, logs: Any = None, metrics: Iterable[Any] = ()) -> Any:
-        """Brings all replicas to the same state and returns the logs of the global batch. Collective: yes.
-
-        Args:
-            logs: What the step returned: a structure of tensors.
-            metrics: The model's metrics. A log that is a metric's result, or has a metric's name where a function
-                of the script's own stands in between, is read from the state of all replicas.
-
-        Returns:
-            `logs`, the same on every replica.
-        """
-        plan, tensors = self.collect(logs)
-        sums = self.sum_over_replicas([*tensors.gradients, *tensors.rest], len(tensors.gradients))
-        logs, fingerprints = self.settle(plan, sums, tensors.before, metrics)
-        progress.note_step(self.fingerprint * self.num_replicas, fingerprints)
-        return logs
-
-    def collect(self, logs: Any = None) -> tuple[Plan, Carried]:
-        """Returns what this replica sends, and the plan of what is done with the sums. Collective: no.
-
-        The tensors may leave a compiled function; the plan holds no tensors.
-        """
-        shared = [(variable, old) for variable, old in self.before.values() if _is_shared(variable)]
-        flat_logs = [None if value is None else tf.convert_to_tensor(value) for value in tf.nest.flatten(logs)]
-        gradients = [self.weighted(g) for put_off in self.put_off for g in put_off.gradients if g is not None]
-        readers = [self._reader(value) for value in tf.nest.flatten(logs)]
-        rest = [self._state_part(variable, old) for variable, old in shared]
-        rest += [self._log_part(v) for v, reader in zip(flat_logs, readers, strict=True) if not (v is None or reader)]
-        rest += [self.fingerprint]
-        plan = Plan(
-            updates=[(p.optimizer, [g is not None for g in p.gradients], p.variables) for p in self.put_off],
-            states=[variable for variable, _ in shared],
-            assigned=self.assigned,
-            log_names=tf.nest.map_structure(lambda _: 0, logs),
-            log_dtypes=[None if value is None else value.dtype for value in flat_logs],
-            log_readers=readers,
-        )
-        return plan, Carried(gradients, rest, [old for _, old in shared])
-
-    def settle(
-        self, plan: Plan, sums: Iterable[Any], before: Iterable[Any], metrics: Iterable[Any] = ()
-    ) -> tuple[Any, Any]:
-        """Brings states and weights to what all replicas collected. Collective: no.
-
-        Args:
-            plan: What is done with the sums.
-            sums: Of all replicas' gradients and other addends, in the order of `Carried`.
-            before: The states' values from before the step.
-            metrics: See `finish`.
-
-        Returns:
-            The logs, and the sum of all replicas' fingerprints.
-        """
-        incoming = iter(sums)
-        reduced = [[next(incoming) if there else None for there in places] for _, places, _ in plan.updates]
-        for variable, old in zip(plan.states, before, strict=True):
-            change = next(incoming)
-            if not _adds_up(variable):
-                change /= tf.cast(self.total, change.dtype)
-            variable.value.assign(old + tf.cast(change, old.dtype))
-        flat_logs = [
-            _read_again(*reader) if reader else None if dtype is None else tf.cast(next(incoming), dtype)
-            for dtype, reader in zip(plan.log_dtypes, plan.log_readers, strict=True)
-        ]
-        fingerprints = next(incoming)
-        for (optimizer, _, variables), gradients in zip(plan.updates, reduced, strict=True):
-            with current.reduced_gradients():
-                optimizer.apply(gradients, variables)
-        logs = _truthful(tf.nest.pack_sequence_as(plan.log_names, flat_logs), metrics, plan.assigned)
-        return logs, fingerprints
-
-    def _reader(self, value: Any) -> tuple[Any, str | None] | None:
-        noted = self.results.get(id(value))
-        return None if noted is None else noted[1:]
-
-    def _state_part(self, variable: Any, old: Any) -> Any:
-        """Returns what this replica adds to the change of one variable."""
-        now = tf.convert_to_tensor(variable.value)
-        change = now - old
-        if old.dtype.is_floating:
-            # Infinity minus infinity is NaN: a sum that has overflowed stays what it is on one device.
-            change = tf.where(tf.math.is_finite(old), change, now)
-        if not _adds_up(variable):
-            change = change * tf.cast(self.rows, change.dtype)
-        return tf.where(self.counts, change, tf.zeros_like(change))
-
-    def _log_part(self, value: Any) -> Any:
-        value = tf.convert_to_tensor(value)
-        if value.dtype.is_floating:
-            return tf.where(self.counts, value * tf.cast(self.weight, value.dtype), tf.zeros_like(value))
-        number = tf.cast(value, tf.int64)
-        return tf.where(tf.equal(self.replica, 0), number, tf.zeros_like(number))
-
-
-def _read_again(metric: Any, key: str | None) -> Any:
-    """Returns what `metric.result()` is after the states of all replicas were brought together."""
-    result = metric.result()
-    return result if key is None else result[key]
-
-
-def _truthful(logs: Any, metrics: Iterable[Any], assigned: list[Any]) -> Any:
-    """Returns the logs with the results of the metrics that the step updated in place of one replica's."""
-    if not isinstance(logs, dict):
-        return logs
-    changed = {id(variable) for variable in assigned}
-    fresh: dict[str, Any] = {}
-    for metric in metrics:
-        if any(id(variable) in changed for variable in metric.variables):
-            result = metric.result()
-            fresh.update(result if isinstance(result, dict) else {metric.name: result})
-    return {key: fresh.get(key, value) for key, value in logs.items()}
-
-
-def _adds_up(variable: Any) -> bool:
-    """Returns whether the changes of replicas are added (metrics), not averaged by rows (moving statistics)."""
-    return bool(variable.aggregation == "sum" or variable.synchronization == "on_read")
-
-
-def _is_shared(variable: Any) -> bool:
-    """Returns whether a variable's change must be summed: floats and metrics; seeds and counters move alike."""
-    dtype = tf.as_dtype(variable.value.dtype)
-    return bool(dtype.is_floating or (variable.synchronization == "on_read" and dtype.is_integer))
