@@ -16,6 +16,7 @@ from paceline.collectives.forbidden import no_collectives
 from paceline.collectives.fused import Piece, pack, unpack
 from paceline.training import current, progress
 from paceline.training.ending import Carried, Plan, collect, settle
+from paceline.training.late import LateStates, Place
 from paceline.training.run import own_rows
 from paceline.training.step import Kind, ReplicaStep
 
@@ -54,7 +55,9 @@ class _Packed(NamedTuple):
     share: list[tf.Tensor]
 
 
-def compiled_step(model: Any, kind: Kind, step_of: Callable[[Any], Any], seen: list[Any]) -> Callable[..., Any]:
+def compiled_step(
+    model: Any, kind: Kind, step_of: Callable[[Any], Any], seen: list[Any], *, late: LateStates, place: Place
+) -> Callable[..., Any]:
     """Returns what one replica does in one step, with both halves compiled by XLA.
 
     The function takes a replica's share, or the global batch alone: then the share is taken inside, where it costs
@@ -66,6 +69,8 @@ def compiled_step(model: Any, kind: Kind, step_of: Callable[[Any], Any], seen: l
         kind: `FIT` or `TEST`.
         step_of: The model's `train_step` or `test_step`, which puts its update off.
         seen: Variables that an earlier trace of the same step assigned to; added to.
+        late: The states that are summed in a group's last step only.
+        place: Where in a group the step stands.
     """
     layouts: list[_Layout] = []
 
@@ -73,7 +78,7 @@ def compiled_step(model: Any, kind: Kind, step_of: Callable[[Any], Any], seen: l
         if not share:
             data, *rest = own_rows(data)
             share = tuple(rest)
-        step = ReplicaStep(kind, *share, puts_off=True, known=seen)
+        step = ReplicaStep(kind, *share, puts_off=True, known=seen, late=late, place=place)
         with current.entered(step), no_collectives() as counted:
             plan, tensors = collect(step, step_of(data))
         step.remember(seen)

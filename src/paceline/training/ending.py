@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from paceline.training import current, progress
 from paceline.training.step import ReplicaStep
+from paceline.training.variables import adds_up
 
 
 class Carried(NamedTuple):
@@ -71,6 +72,7 @@ def collect(step: ReplicaStep, logs: Any = None) -> tuple[Plan, Carried]:
 
     The tensors may leave a compiled function; the plan holds no tensors.
     """
+    step.drop_stand_in()
     shared = [(variable, old) for variable, old in step.before.values() if _is_shared(variable)]
     flat_logs = [None if value is None else tf.convert_to_tensor(value) for value in tf.nest.flatten(logs)]
     gradients = [step.weighted(g) for put_off in step.put_off for g in put_off.gradients if g is not None]
@@ -108,7 +110,7 @@ def settle(
     reduced = [[next(incoming) if there else None for there in places] for _, places, _ in plan.updates]
     for variable, old in zip(plan.states, before, strict=True):
         change = next(incoming)
-        if not _adds_up(variable):
+        if not adds_up(variable):
             change /= tf.cast(step.total, change.dtype)
         variable.value.assign(old + tf.cast(change, old.dtype))
     flat_logs = [
@@ -135,7 +137,9 @@ def _state_part(step: ReplicaStep, variable: Any, old: Any) -> Any:
     if old.dtype.is_floating:
         # Infinity minus infinity is NaN: a sum that has overflowed stays what it is on one device.
         change = tf.where(tf.math.is_finite(old), change, now)
-    if not _adds_up(variable):
+    if step.is_late(variable):
+        return change
+    if not adds_up(variable):
         change = change * tf.cast(step.rows, change.dtype)
     return tf.where(step.counts, change, tf.zeros_like(change))
 
@@ -165,11 +169,6 @@ def _truthful(logs: Any, metrics: Iterable[Any], assigned: list[Any]) -> Any:
             result = metric.result()
             fresh.update(result if isinstance(result, dict) else {metric.name: result})
     return {key: fresh.get(key, value) for key, value in logs.items()}
-
-
-def _adds_up(variable: Any) -> bool:
-    """Returns whether the changes of replicas are added (metrics), not averaged by rows (moving statistics)."""
-    return bool(variable.aggregation == "sum" or variable.synchronization == "on_read")
 
 
 def _is_shared(variable: Any) -> bool:

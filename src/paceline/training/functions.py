@@ -1,4 +1,4 @@
-"""The train, test and predict functions that Keras' loops call, for any number of replicas."""
+"""The train and test functions that Keras' loops call, for any number of replicas."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
-from keras.src.backend.tensorflow.trainer import TensorFlowTrainer, concat
+from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
 
-from paceline.data.share import cut_rows, leaves, total_rows, without_optionals
+from paceline.data.share import leaves, total_rows, without_optionals
 from paceline.training import current, decisions, progress
 from paceline.training.agreement import variables_of
 from paceline.training.compiled import compiled_step
 from paceline.training.ending import finish
-from paceline.training.gather import gather_outputs
+from paceline.training.late import LateStates, Place
 from paceline.training.run import local_replicas, next_own_share, own_rows, run_on_shares
 from paceline.training.step import Kind, ReplicaStep
 
@@ -33,23 +33,27 @@ class Result(NamedTuple):
 _STEPS = {Kind.FIT: "train_step", Kind.TEST: "test_step"}
 
 
-def replica_function(model: Any, kind: Kind, *, compiled: bool) -> Callable[..., Any]:
+def replica_function(
+    model: Any, kind: Kind, *, compiled: bool, late: LateStates, place: Place = Place.ALONE
+) -> Callable[..., Any]:
     """Returns what one replica does with its share in one training or test step.
 
     Args:
         model: The model.
         kind: `FIT` or `TEST`.
         compiled: Whether XLA compiles it, where that can be.
+        late: The states that are summed in a group's last step only.
+        place: Where in a group the step stands.
     """
     step_of = getattr(model, _STEPS[kind])
     if model.distribute_strategy.num_replicas_in_sync == 1:
         alone = tf.function(step_of, jit_compile=True, reduce_retracing=True) if compiled else step_of
         return lambda data, *share: alone(data)
-    puts_off = getattr(type(model), _STEPS[kind]) is getattr(TensorFlowTrainer, _STEPS[kind])
+    puts_off = is_keras_own(model, kind)
     seen = _seen_before(model, kind)
 
     def whole_step(data: Any, *share: Any) -> Any:
-        step = ReplicaStep(kind, *share, puts_off=puts_off, known=seen)
+        step = ReplicaStep(kind, *share, puts_off=puts_off, known=seen, late=late, place=place)
         with current.entered(step):
             logs = finish(step, step_of(data), model.metrics)
         step.remember(seen)
@@ -57,7 +61,7 @@ def replica_function(model: Any, kind: Kind, *, compiled: bool) -> Callable[...,
 
     if not compiled:
         return whole_step
-    in_two_halves = compiled_step(model, kind, step_of, seen)
+    in_two_halves = compiled_step(model, kind, step_of, seen, late=late, place=place)
     reasons: list[str] = []
     if not puts_off and kind is Kind.FIT:
         reasons.append("it is the model's own and may apply gradients in its middle")
@@ -82,6 +86,11 @@ def replica_function(model: Any, kind: Kind, *, compiled: bool) -> Callable[...,
     return on_replica
 
 
+def is_keras_own(model: Any, kind: Kind) -> bool:
+    """Returns whether a model's step is Keras' own, and nothing in it looks at what other replicas do."""
+    return getattr(type(model), _STEPS[kind]) is getattr(TensorFlowTrainer, _STEPS[kind])
+
+
 _seen: weakref.WeakKeyDictionary[Any, dict[Kind, list[Any]]] = weakref.WeakKeyDictionary()
 
 
@@ -97,9 +106,14 @@ def _seen_before(model: Any, kind: Kind) -> list[Any]:
     return seen
 
 
-def step_on_batch(model: Any, kind: Kind, *, compiled: bool) -> Callable[..., Any]:
-    """Returns a function of one global batch that runs a step and returns its logs. Collective: yes."""
-    on_replica = replica_function(model, kind, compiled=compiled)
+def step_on_batch(
+    model: Any, kind: Kind, *, compiled: bool, late: LateStates, place: Place = Place.ALONE
+) -> Callable[..., Any]:
+    """Returns a function of one global batch that runs a step and returns its logs. Collective: yes.
+
+    See `replica_function` for the arguments.
+    """
+    on_replica = replica_function(model, kind, compiled=compiled, late=late, place=place)
     strategy = model.distribute_strategy
 
     def one_step(batch: Any, own_share: bool = False) -> Any:
@@ -125,9 +139,16 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
         before_step: Called before each execution with the model and a function that traces the step without running it.
         compiled: Whether XLA compiles the step, where that can be.
     """
-    one_step = step_on_batch(model, kind, compiled=compiled)
+    late = LateStates()
+    step_at = functools.cache(functools.partial(_step_at, model, kind, compiled, late))
+    one_step = step_at(Place.ALONE)
     strategy = model.distribute_strategy
-    single, many = _single_step(one_step), _many_steps(one_step)
+
+    def has_late_states() -> bool:
+        has_one_graph = not model.run_eagerly and is_keras_own(model, kind)
+        return has_one_graph and strategy.num_replicas_in_sync > 1 and late.find(_seen_before(model, kind))
+
+    single, many = _single_step(one_step), _many_steps(step_at, late, has_late_states)
     if not model.run_eagerly:
         single, many = tf.function(single, reduce_retracing=True), tf.function(many, reduce_retracing=True)
     peek = tf.function(tf.autograph.experimental.do_not_convert(functools.partial(next_own_share, strategy)))
@@ -148,7 +169,7 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
     def on_arrays(batches: Any, steps: int) -> Result:
         logs, done = None, 0
         for _, batch in zip(range(steps), batches, strict=False):
-            before_step(model, functools.partial(_trace, model, one_step, batch))
+            before_step(model, functools.partial(trace, model, one_step, batch))
             logs, done = one_step(batch), done + 1
         return Result(logs, done)
 
@@ -159,16 +180,20 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
         if getattr(iterator, "paceline_own_share", False):
             return on_own_shares(iterator, steps)
         # By itself, also where many follow: variables cannot be made inside a loop.
-        before_step(model, lambda: _trace(model, single, iterator))
+        before_step(model, lambda: trace(model, single, iterator))
         if steps == 1:
             return Result(single(iterator), 1)
-        _trace(model, single, iterator)
+        trace(model, single, iterator)
         logs, done = many(iterator, tf.constant(steps))
         if not done:
             raise tf.errors.OutOfRangeError(None, None, "End of sequence")
         return Result(logs, int(done))
 
     return function
+
+
+def _step_at(model: Any, kind: Kind, compiled: bool, late: LateStates, place: Place) -> Callable[..., Any]:
+    return step_on_batch(model, kind, compiled=compiled, late=late, place=place)
 
 
 def _own_step(model: Any, one_step: Any, made: list[Any], iterator: Any) -> Any:
@@ -188,7 +213,8 @@ def _own_step(model: Any, one_step: Any, made: list[Any], iterator: Any) -> Any:
     return made[0]
 
 
-def _trace(model: Any, function: Any, *arguments: Any, **options: Any) -> None:
+def trace(model: Any, function: Any, *arguments: Any, **options: Any) -> None:
+    """Builds the graph of a function without running it, unless the model runs eagerly."""
     if not model.run_eagerly:
         function.get_concrete_function(*arguments, **options)
 
@@ -210,10 +236,17 @@ def _single_step(one_step: StepFunction) -> StepFunction:
     return tf.autograph.experimental.do_not_convert(single)
 
 
-def _many_steps(one_step: Any) -> Callable[[Any, Any], tuple[Any, Any]]:
+def _many_steps(
+    step_at: Callable[[Place], Any], late: LateStates, has_late_states: Callable[[], bool]
+) -> Callable[[Any, Any], tuple[Any, Any]]:
     """Returns a function of an iterator and a number that runs up to so many steps.
 
     It returns the last step's logs, and how many steps there were data for.
+
+    Args:
+        step_at: Returns the step for a place in a group.
+        late: The states that are summed in the last step only.
+        has_late_states: Whether there are any. Asked when a step by itself has been traced.
     """
 
     def eagerly(iterator: Any, steps: Any) -> tuple[Any, Any]:
@@ -222,79 +255,95 @@ def _many_steps(one_step: Any) -> Callable[[Any, Any], tuple[Any, Any]]:
             optional = iterator.get_next_as_optional()
             if not optional.has_value():
                 break
-            logs, done = one_step(optional.get_value()), done + 1
+            logs, done = step_at(Place.ALONE)(optional.get_value()), done + 1
         return logs, done
 
     def many(iterator: Any, steps: Any) -> tuple[Any, Any]:
         if tf.executing_eagerly():
             return eagerly(iterator, steps)
-        outputs = one_step.get_concrete_function(iterator.element_spec).structured_outputs
-        specs = [log for log in tf.nest.flatten(outputs) if log is not None]  # a loop carries no None
-
-        def condition(done: Any, optional: Any, logs: Any) -> Any:
-            del logs
-            return tf.logical_and(done < steps, optional.has_value())
-
-        def body(done: Any, optional: Any, logs: Any) -> Any:
-            del logs
-            logs = [log for log in tf.nest.flatten(one_step(optional.get_value())) if log is not None]
-            following = tf.cond(done + 1 < steps, iterator.get_next_as_optional, lambda: optional)
-            return done + 1, following, logs
-
-        first = iterator.get_next_as_optional()
-        none_yet = [tf.zeros([size or 0 for size in log.shape.as_list()], log.dtype) for log in specs]
-        shapes = [tf.TensorShape([]), first._type_spec, [log.shape for log in specs]]
-        start = [tf.constant(0), first, none_yet]
-        done, _, logs = tf.while_loop(condition, body, start, shape_invariants=shapes, parallel_iterations=1)
-        following = iter(logs)
-        filled = [None if log is None else next(following) for log in tf.nest.flatten(outputs)]
-        return tf.nest.pack_sequence_as(outputs, filled), done
+        logs_of = _LogsInLoop(step_at(Place.ALONE).get_concrete_function(iterator.element_spec).structured_outputs)
+        run = _with_late_states if has_late_states() else _all_alike
+        logs, done = run(iterator, steps, step_at, late, logs_of)
+        return logs_of.packed(logs), done
 
     return tf.autograph.experimental.do_not_convert(many)
 
 
-def predict_function(model: Any, before_step: BeforeStep) -> Callable[[list[Any]], Any]:
-    """Returns Keras' `predict_function`: takes a list of global batches, returns their outputs. Collective: yes.
+class _LogsInLoop:
+    """The logs of a step as a loop of TensorFlow's can carry them: flat, without None."""
 
-    Every worker gets the outputs of all rows, in the order of the data.
+    def __init__(self, structure: Any) -> None:
+        self._structure = structure
+        self._specs = self.flat(structure)
 
-    Args:
-        model: The model.
-        before_step: Called before each batch with the model and a function that traces the step without running it.
-    """
-    strategy = model.distribute_strategy
-    gather_rows = getattr(strategy, "transport", None)
+    def flat(self, logs: Any) -> list[Any]:
+        return [log for log in tf.nest.flatten(logs) if log is not None]
 
-    def on_replica(data: Any, rows: Any, *share: Any) -> Any:
-        del share
-        if strategy.num_replicas_in_sync == 1:
-            return model.predict_step(data)
-        step = ReplicaStep(Kind.PREDICT)
-        with current.entered(step):
-            outputs = model.predict_step(data)
-        return tf.nest.map_structure(lambda value: cut_rows(value, rows), outputs)
+    def packed(self, logs: list[Any]) -> Any:
+        following = iter(logs)
+        filled = [None if log is None else next(following) for log in tf.nest.flatten(self._structure)]
+        return tf.nest.pack_sequence_as(self._structure, filled)
 
-    def one_step(batch: Any) -> Any:
-        parts = run_on_shares(strategy, on_replica, batch)
-        if len(parts) > 1:
-            return tf.nest.map_structure(lambda *values: concat(values), *parts)
-        if gather_rows is None or gather_rows.size == 1:
-            return parts[0]
-        return gather_outputs(parts[0], gather_rows.gather_rows)
+    @property
+    def none_yet(self) -> list[Any]:
+        return [tf.zeros([size or 0 for size in log.shape.as_list()], log.dtype) for log in self._specs]
 
-    one_step = tf.autograph.experimental.do_not_convert(one_step)
-    compiled = one_step if model.run_eagerly else tf.function(one_step, reduce_retracing=True)
-
-    def function(batches: list[Any]) -> Any:
-        outputs = None
-        for batch in batches:
-            before_step(model, functools.partial(_trace, model, compiled, batch))
-            following = compiled(batch)
-            outputs = following if outputs is None else tf.nest.map_structure(_behind, outputs, following)
-        return outputs
-
-    return function
+    @property
+    def shapes(self) -> list[Any]:
+        return [log.shape for log in self._specs]
 
 
-def _behind(first: Any, second: Any) -> Any:
-    return concat([first, second])
+def _all_alike(
+    iterator: Any, steps: Any, step_at: Callable[[Place], Any], late: LateStates, logs_of: _LogsInLoop
+) -> tuple[list[Any], Any]:
+    """Returns the last logs, and how many steps were run."""
+    del late
+
+    def condition(done: Any, optional: Any, logs: Any) -> Any:
+        del logs
+        return tf.logical_and(done < steps, optional.has_value())
+
+    def body(done: Any, optional: Any, logs: Any) -> Any:
+        del logs
+        logs = logs_of.flat(step_at(Place.ALONE)(optional.get_value()))
+        following = tf.cond(done + 1 < steps, iterator.get_next_as_optional, lambda: optional)
+        return done + 1, following, logs
+
+    first = iterator.get_next_as_optional()
+    done, _, logs = tf.while_loop(
+        condition,
+        body,
+        [tf.constant(0), first, logs_of.none_yet],
+        shape_invariants=[tf.TensorShape([]), first._type_spec, logs_of.shapes],
+        parallel_iterations=1,
+    )
+    return logs, done
+
+
+def _with_late_states(
+    iterator: Any, steps: Any, step_at: Callable[[Place], Any], late: LateStates, logs_of: _LogsInLoop
+) -> tuple[list[Any], Any]:
+    """Does the same where the last step differs: a step is the last one if there are no data for another."""
+
+    def condition(done: Any, optional: Any, following: Any) -> Any:
+        del optional
+        return tf.logical_and(done + 1 < steps, following.has_value())
+
+    def body(done: Any, optional: Any, following: Any) -> Any:
+        step_at(Place.WITHIN)(optional.get_value())
+        return done + 1, following, tf.cond(done + 2 < steps, iterator.get_next_as_optional, lambda: following)
+
+    late.begin()
+    first = iterator.get_next_as_optional()
+    second = tf.cond(tf.logical_and(steps > 1, first.has_value()), iterator.get_next_as_optional, lambda: first)
+    done, last, _ = tf.while_loop(
+        condition,
+        body,
+        [tf.constant(0), first, second],
+        shape_invariants=[tf.TensorShape([]), first._type_spec, first._type_spec],
+        parallel_iterations=1,
+    )
+    logs = tf.cond(
+        last.has_value(), lambda: logs_of.flat(step_at(Place.LAST)(last.get_value())), lambda: logs_of.none_yet
+    )
+    return logs, done + tf.cast(last.has_value(), tf.int32)

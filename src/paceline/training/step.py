@@ -5,6 +5,7 @@ What is done at its end: `paceline.training.ending`.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import tensorflow as tf
 
 from paceline.collectives.fused import sum_dense, sum_slices
 from paceline.training import guard
+from paceline.training.late import LateStates, Place
 
 
 class Kind(enum.Enum):
@@ -46,6 +48,8 @@ class ReplicaStep:
             reduction is enough. True for Keras' own `train_step`, where nothing that
             follows the update looks at the weights.
         known: Keras variables that an earlier trace of the same step assigned to.
+        late: The states that are summed in a group's last step only.
+        place: Where in a group of steps this one stands.
     """
 
     def __init__(
@@ -57,6 +61,8 @@ class ReplicaStep:
         *,
         puts_off: bool = False,
         known: Iterable[Any] = (),
+        late: LateStates | None = None,
+        place: Place = Place.ALONE,
     ) -> None:
         self.kind = kind
         self.context = tf.distribute.get_replica_context()
@@ -75,6 +81,9 @@ class ReplicaStep:
         self._sums_itself = False
         self.before: dict[int, tuple[Any, Any]] = {}
         self.results: dict[int, tuple[Any, Any, str | None]] = {}
+        self._late = late or LateStates()
+        self._place = place
+        self._waiting: dict[int, tuple[Any, Any]] = {}
         self._graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
         for variable in known:
             self.note_assignment(variable)
@@ -83,15 +92,27 @@ class ReplicaStep:
 
     def note_assignment(self, variable: Any) -> None:
         """Keeps a Keras variable's value from before its first assignment in this step."""
-        if id(variable) in self.before or variable._value is None:
+        key = id(variable)
+        if key in self.before or key in self._waiting or variable._value is None:
             return
-        if self._graph is None:
+        # The assignment may sit in a branch or loop; the value from before belongs to the step.
+        with self._graph.as_default() if self._graph is not None else contextlib.nullcontext():
             value = tf.identity(variable.value)
-        else:
-            # The assignment may sit in a branch or loop; the value from before belongs to the step.
-            with self._graph.as_default():
-                value = tf.identity(variable.value)
-        self.before[id(variable)] = (variable, value)
+            if self._place is Place.ALONE or not self._late.holds(variable):
+                self.before[key] = (variable, value)
+                return
+            self._waiting[key] = (variable, value)
+            if self._place is Place.LAST:
+                self.before[key] = (variable, self._late.at_begin(variable))
+
+    def is_late(self, variable: Any) -> bool:
+        """Returns whether a variable's change is that of a group of steps; a stand-in row has no part in it."""
+        return id(variable) in self._waiting
+
+    def drop_stand_in(self) -> None:
+        """Takes back what a row that does not count did to the states that are summed later. Collective: no."""
+        for variable, old in self._waiting.values():
+            variable.value.assign(tf.where(self.counts, tf.convert_to_tensor(variable.value), old))
 
     def note_result(self, metric: Any, value: Any) -> None:
         """Remembers that a tensor, or each of a dict of them, is the result of a metric."""

@@ -18,8 +18,9 @@ from keras.src.backend.tensorflow import trainer as keras_trainer
 from paceline.data.own_share import dataset_behind, is_own_share
 from paceline.errors import ConfigurationRefused, ScriptRefused
 from paceline.training import gradients, groups, guard, jit
-from paceline.training.functions import iterating_function, predict_function
+from paceline.training.functions import iterating_function
 from paceline.training.pace import Loop, Pace, current_loop, running
+from paceline.training.prediction import predict_function
 from paceline.training.step import Kind
 
 #: Place of `epochs` among the arguments of `fit` after `self` (Keras 3.10 to 3.15).

@@ -1,4 +1,4 @@
-"""Hook on Keras' variables: an assignment inside a step is noted, so that its effect can be shared."""
+"""Keras' variables in a step: an assignment is noted, so that its effect can be shared."""
 
 from __future__ import annotations
 
@@ -21,3 +21,8 @@ def install() -> None:
         original(self, value)
 
     Variable._direct_assign = _direct_assign
+
+
+def adds_up(variable: Any) -> bool:
+    """Returns whether the changes of replicas are added (metrics), not averaged by rows (moving statistics)."""
+    return bool(variable.aggregation == "sum" or variable.synchronization == "on_read")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import keras
+import numpy as np
+import tensorflow as tf
 from keras import ops
 
-from cases.table import case, classes, mlp, regression, sgd, train, with_values
+from cases.table import FEATURES, case, classes, mlp, regression, sgd, train, with_values
 
 
 @case("metrics of a binary classifier", on=("core",))
@@ -40,6 +42,63 @@ def mean_iou():
     iou = keras.metrics.MeanIoU(num_classes=3, sparse_y_true=True, sparse_y_pred=False)
     model.compile(sgd(), "sparse_categorical_crossentropy", metrics=[iou, "accuracy"])
     return train(model, x, y)
+
+
+class SeesLogs(keras.callbacks.Callback):
+    """The logs that a callback gets behind each execution of steps."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.seen.append({"batch": batch, **logs})
+
+
+class Profile(keras.metrics.Metric):
+    """How much each of 20,000 places of a line lies under the predictions: floats, 80 kB of them."""
+
+    def __init__(self):
+        super().__init__(name="profile")
+        self.under = self.add_variable((20_000,), initializer="zeros", name="under")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        line = ops.linspace(0.0, 1.0, 20_000)
+        self.under.assign_add(ops.sum(ops.relu(y_pred - line), axis=0))
+
+    def result(self):
+        return ops.sum(self.under)
+
+
+def _uneven(x, y, sizes):
+    """Batches of these sizes, one after the other."""
+    ends = np.cumsum(sizes)
+    parts = [(x[end - size : end], y[end - size : end]) for size, end in zip(sizes, ends, strict=True)]
+    spec = tuple(tf.TensorSpec((None, *a.shape[1:]), a.dtype) for a in (x, y))
+    return tf.data.Dataset.from_generator(lambda: iter(parts), output_signature=spec)
+
+
+@case("large metric states", on=("ring", "xla"))
+def large_states():
+    # States of 128 kB and 80 kB travel once in three steps. Batches of one row leave replicas without any, in
+    # the middle of three steps and at their end; the last group has one step.
+    x, y = classes(count=2)
+    inputs = keras.Input((FEATURES,))
+    wide = keras.layers.Dense(128, activation="softmax", name="wide")(inputs)
+    yes = keras.layers.Dense(1, activation="sigmoid", name="yes")(inputs)
+    model = keras.Model(inputs, {"wide": wide, "yes": yes})
+    iou = keras.metrics.MeanIoU(num_classes=128, sparse_y_true=True, sparse_y_pred=False)
+    profile = Profile()
+    model.compile(
+        sgd(),
+        {"wide": "sparse_categorical_crossentropy", "yes": "binary_crossentropy"},
+        metrics={"wide": [iou, "accuracy"], "yes": [profile, "mae"]},
+        steps_per_execution=3,
+    )
+    data = _uneven(x, y, [16, 1, 9, 3, 16, 1, 4]).map(lambda a, b: (a, {"wide": b, "yes": b[:, None]}))
+    logs = SeesLogs()
+    outcome = train(model, data, validation_data=data, callbacks=[logs], states=(iou, profile))
+    return with_values(outcome, logs=logs.seen, evaluate=model.evaluate(data, verbose=0, return_dict=True))
 
 
 class OwnMetric(keras.metrics.Metric):

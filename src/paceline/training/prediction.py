@@ -1,0 +1,64 @@
+"""The predict function that Keras' loop calls: every worker gets the outputs of all rows, in order."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+from keras.src.backend.tensorflow.trainer import concat
+
+from paceline.data.share import cut_rows
+from paceline.training import current
+from paceline.training.functions import BeforeStep, trace
+from paceline.training.gather import gather_outputs
+from paceline.training.run import run_on_shares
+from paceline.training.step import Kind, ReplicaStep
+
+
+def predict_function(model: Any, before_step: BeforeStep) -> Callable[[list[Any]], Any]:
+    """Returns Keras' `predict_function`: takes a list of global batches, returns their outputs. Collective: yes.
+
+    Every worker gets the outputs of all rows, in the order of the data.
+
+    Args:
+        model: The model.
+        before_step: Called before each batch with the model and a function that traces the step without running it.
+    """
+    strategy = model.distribute_strategy
+    gather_rows = getattr(strategy, "transport", None)
+
+    def on_replica(data: Any, rows: Any, *share: Any) -> Any:
+        del share
+        if strategy.num_replicas_in_sync == 1:
+            return model.predict_step(data)
+        step = ReplicaStep(Kind.PREDICT)
+        with current.entered(step):
+            outputs = model.predict_step(data)
+        return tf.nest.map_structure(lambda value: cut_rows(value, rows), outputs)
+
+    def one_step(batch: Any) -> Any:
+        parts = run_on_shares(strategy, on_replica, batch)
+        if len(parts) > 1:
+            return tf.nest.map_structure(lambda *values: concat(values), *parts)
+        if gather_rows is None or gather_rows.size == 1:
+            return parts[0]
+        return gather_outputs(parts[0], gather_rows.gather_rows)
+
+    one_step = tf.autograph.experimental.do_not_convert(one_step)
+    compiled = one_step if model.run_eagerly else tf.function(one_step, reduce_retracing=True)
+
+    def function(batches: list[Any]) -> Any:
+        outputs = None
+        for batch in batches:
+            before_step(model, functools.partial(trace, model, compiled, batch))
+            following = compiled(batch)
+            outputs = following if outputs is None else tf.nest.map_structure(_behind, outputs, following)
+        return outputs
+
+    return function
+
+
+def _behind(first: Any, second: Any) -> Any:
+    return concat([first, second])
