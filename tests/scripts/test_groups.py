@@ -51,3 +51,15 @@ def test_a_callback_that_looks_at_batches_sees_each(plain, grouped):
 def test_steps_per_execution_of_the_script_is_kept(plain, grouped):
     assert grouped.same("as_asked")["batches"] == plain.facts[0]["as_asked"]["batches"]
     assert grouped.same("as_asked")["calls"] == plain.facts[0]["as_asked"]["calls"]
+
+
+CUT = ("one more than an epoch", "one fewer", "twice, of unknown length", "one and a half")
+
+
+@pytest.mark.parametrize("data", CUT)
+def test_data_that_end_within_an_epoch_give_the_steps_that_single_ones_give(plain, grouped, data):
+    seen = grouped.same(data)
+    assert seen["Notes"]["iterations"] == seen["Batches"]["iterations"]
+    assert seen["Notes"]["losses"] == pytest.approx(seen["Batches"]["losses"], rel=1e-4)
+    assert len(seen["Notes"]["iterations"]) == len(plain.facts[0][data]["Notes"]["iterations"])
+    assert seen["Notes"]["calls"] < seen["Batches"]["calls"]

@@ -70,3 +70,18 @@ def test_a_loop_under_strategy_run_trains_as_one_device(accepted):
 def test_a_script_that_only_differentiates_ends_well(start):
     result = start("only_gradients.py", workers=2).ok()
     assert result.same("norm") > 0
+
+
+MIRRORED = ("--strategy", "mirrored", "--replicas-per-worker", "2")
+
+
+def test_replicas_of_a_process_may_not_count_in_one_variable(start):
+    result = start("own_variable.py", workers=1, options=MIRRORED)
+    assert result.code == 78 and result.facts == []
+    assert "share a tf.Variable" in result.err and "fix:      keras.Variable(...)" in result.err
+    assert "Traceback" not in result.err
+
+
+def test_workers_have_a_variable_each(start):
+    steps = start("own_variable.py", workers=1).ok().facts[0]["count"]
+    assert start("own_variable.py", workers=2).ok().same("count") == steps > 1

@@ -13,11 +13,14 @@ from paceline.training import (
     exchange,
     gradients,
     guard,
+    inline,
     losses,
     metrics,
     own_loop,
     random,
     results,
+    shared_variables,
+    taped,
     trainer,
     variables,
 )
@@ -34,11 +37,12 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> N
     """
     constructors.install(strategy, tell)
     default.set_default(strategy)
-    if isinstance(strategy, LocalStrategy):
+    if type(strategy) is LocalStrategy:  # TensorFlow's metaclass calls every such strategy an instance of every other
         install_variables(strategy)
+        shared_variables.install()
         reuse_instance_keys()
     decisions.install(tell)
-    for hook in (variables, metrics, results, losses, gradients, random, exchange):
+    for hook in (variables, metrics, results, losses, gradients, taped, random, exchange, inline):
         hook.install()
     guard.install()
     strategy.around_run = own_loop.around_run

@@ -122,7 +122,7 @@ def step_on_batch(
         return run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
 
     one_step = tf.autograph.experimental.do_not_convert(one_step)
-    if model.run_eagerly:
+    if runs_eagerly(model):
         return one_step
     return tf.function(one_step, reduce_retracing=True)
 
@@ -145,11 +145,11 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
     strategy = model.distribute_strategy
 
     def has_late_states() -> bool:
-        has_one_graph = not model.run_eagerly and is_keras_own(model, kind)
+        has_one_graph = not runs_eagerly(model) and is_keras_own(model, kind)
         return has_one_graph and strategy.num_replicas_in_sync > 1 and late.find(_seen_before(model, kind))
 
     single, many = _single_step(one_step), _many_steps(step_at, late, has_late_states)
-    if not model.run_eagerly:
+    if not runs_eagerly(model):
         single, many = tf.function(single, reduce_retracing=True), tf.function(many, reduce_retracing=True)
     peek = tf.function(tf.autograph.experimental.do_not_convert(functools.partial(next_own_share, strategy)))
     own: list[Any] = []
@@ -202,7 +202,7 @@ def _own_step(model: Any, one_step: Any, made: list[Any], iterator: Any) -> Any:
     Each worker sees other sizes at other times. Transports number their collectives while a graph is traced, so that
     all workers must trace the same graphs in the same order.
     """
-    if model.run_eagerly:
+    if runs_eagerly(model):
         return functools.partial(one_step, own_share=True)
     if not made:
         number = tf.TensorSpec([], tf.int32)
@@ -213,9 +213,14 @@ def _own_step(model: Any, one_step: Any, made: list[Any], iterator: Any) -> Any:
     return made[0]
 
 
+def runs_eagerly(model: Any) -> bool:
+    """Returns whether steps are Python: by the model, or because the script had every `tf.function` be that."""
+    return bool(model.run_eagerly or tf.config.functions_run_eagerly())
+
+
 def trace(model: Any, function: Any, *arguments: Any, **options: Any) -> None:
     """Builds the graph of a function without running it, unless the model runs eagerly."""
-    if not model.run_eagerly:
+    if not runs_eagerly(model):
         function.get_concrete_function(*arguments, **options)
 
 

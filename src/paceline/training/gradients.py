@@ -19,6 +19,7 @@ from keras.src.optimizers.loss_scale_optimizer import LossScaleOptimizer
 from paceline.training import agreement, guard
 from paceline.training.current import current_step, gradients_are_reduced, reduced_gradients
 from paceline.training.step import Kind, PutOff, ReplicaStep
+from paceline.training.taped import follow_from_sums
 
 
 def install() -> None:
@@ -75,7 +76,7 @@ def _apply_reduced(apply: Any, optimizer: Any, step: ReplicaStep, grads: list[An
         transport = getattr(step.context.strategy, "transport", None)
         replaced = agreement.check_own_loop(optimizer, variables, transport)
         agreement.tell_replaced(f"the loop with {type(optimizer).__name__}", replaced)
-    reduced = step.reduce_gradients(grads)
+    reduced = grads if follow_from_sums(step, grads) else step.reduce_gradients(grads)
     with reduced_gradients():
         return apply(optimizer, reduced, variables)
 

@@ -25,9 +25,9 @@ def install(owner: Any) -> None:
         loop = current_loop()
         if loop is None or self.steps_per_execution != 1:
             return next(self._epoch_iterator)
-        if loop.was_short:
+        if loop.missing:
             # The data have ended. One more step finds it out, as in Keras, which counts that one and no other.
-            self._steps_seen = loop.done + 1
+            self._steps_seen -= loop.missing - 1
             return _group(loop, loop.done, loop.done, loop.iterator)
         begin, last, iterator = _step(next(self._epoch_iterator))
         size, limit = loop.pace.following(), self.steps_per_epoch or self._num_batches

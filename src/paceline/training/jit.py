@@ -74,6 +74,8 @@ def choose(model: Any, options: StepOptions, loop: Loop | None) -> Choice:
     """
     if model.run_eagerly:
         return Choice(False, "run_eagerly=True")
+    if tf.config.functions_run_eagerly():
+        return Choice(False, "tf.config.run_functions_eagerly(True)")
     if options.jit == "off":
         return Choice(False, "--jit off")
     if options.jit == "on":

@@ -12,12 +12,12 @@ import weakref
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.autograph.core import ag_ctx
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.util import tf_decorator
 
 from paceline.training import current
 from paceline.training.ending import finish
+from paceline.training.inline import converted
 from paceline.training.step import Kind, ReplicaStep
 
 _clones: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
@@ -39,22 +39,13 @@ def around_run(function: Any) -> Any:
         return function
     if isinstance(function, polymorphic_function.Function):
         if function not in _clones:
-            inside = _shared(_converted(function))
+            inside = _shared(converted(function))
             # A decorator of TensorFlow's own kind: AutoGraph looks inside instead of hiding the function.
             _clones[function] = tf_decorator.make_decorator(
                 inside, function._clone(python_function=inside), decorator_name="tf.function"
             )
         return _clones[function]
-    converted = tf.__internal__.autograph.tf_convert(function, tf.__internal__.autograph.control_status_ctx())
-    return _shared(converted)
-
-
-def _converted(function: Any) -> Any:
-    """Returns what a `tf.function` runs, with branches and loops over tensors as operations, as it would have them."""
-    if not function._autograph:
-        return function.python_function
-    enabled = ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED)
-    return tf.__internal__.autograph.tf_convert(function.python_function, enabled)
+    return _shared(tf.__internal__.autograph.tf_convert(function, tf.__internal__.autograph.control_status_ctx()))
 
 
 def _shared(function: Any) -> Any:

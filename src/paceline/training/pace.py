@@ -76,7 +76,7 @@ class Loop:
         is_noted: Whether these two were looked at.
         done: How many steps of the epoch have run; 0 where Keras itself hands out several at once.
         iterator: What the last group read.
-        was_short: Whether the last group had fewer steps than it was to have: the data have ended.
+        missing: How many steps the last group had fewer than it was to have, where the data have ended.
     """
 
     def __init__(self, pace: Pace, epochs: int = 1) -> None:
@@ -86,7 +86,7 @@ class Loop:
         self.has_fixed_shapes = False
         self.is_noted = False
         self.done = 0
-        self.was_short = False
+        self.missing = 0
         self._begin: int | None = None
         self._size = 1
         self.iterator: Any = None
@@ -94,13 +94,13 @@ class Loop:
     def begins(self, step: int, size: int, iterator: Any) -> None:
         """Notes that a group of `size` steps from `step` on is about to run."""
         self._begin, self._size, self.iterator = step, size, iterator
-        self.was_short = False
+        self.missing = 0
 
     def ran(self, steps: int, seconds: float) -> None:
         """Notes that `steps` of the group were run. Collective: see `Pace.ran`."""
         if self._begin is not None:
             self.done = self._begin + steps
-            self.was_short = steps < self._size
+            self.missing = self._size - steps
         self.pace.ran(steps, seconds)
 
 

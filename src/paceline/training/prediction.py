@@ -11,7 +11,7 @@ from keras.src.backend.tensorflow.trainer import concat
 
 from paceline.data.share import cut_rows
 from paceline.training import current
-from paceline.training.functions import BeforeStep, trace
+from paceline.training.functions import BeforeStep, runs_eagerly, trace
 from paceline.training.gather import gather_outputs
 from paceline.training.run import run_on_shares
 from paceline.training.step import Kind, ReplicaStep
@@ -47,7 +47,7 @@ def predict_function(model: Any, before_step: BeforeStep) -> Callable[[list[Any]
         return gather_outputs(parts[0], gather_rows.gather_rows)
 
     one_step = tf.autograph.experimental.do_not_convert(one_step)
-    compiled = one_step if model.run_eagerly else tf.function(one_step, reduce_retracing=True)
+    compiled = one_step if runs_eagerly(model) else tf.function(one_step, reduce_retracing=True)
 
     def function(batches: list[Any]) -> Any:
         outputs = None

@@ -50,6 +50,10 @@ class ReplicaStep:
         known: Keras variables that an earlier trace of the same step assigned to.
         late: The states that are summed in a group's last step only.
         place: Where in a group of steps this one stands.
+
+    Attributes:
+        put_off: Updates that wait for the end of the step.
+        reduced: Gradients that were summed when they were taken from a tape.
     """
 
     def __init__(
@@ -77,6 +81,7 @@ class ReplicaStep:
         self.fingerprint = tf.cast(fingerprint, tf.float32)
         self.puts_off = puts_off
         self.put_off: list[PutOff] = []
+        self.reduced: list[Any] = []
         self.loss_is_weighted = False
         self._sums_itself = False
         self.before: dict[int, tuple[Any, Any]] = {}

@@ -217,3 +217,166 @@ def nothing_to_train():
     model = mlp()
     model.compile(loss="mse", metrics=["mae"])
     return Outcome(values={"evaluate": model.evaluate(*regression(), batch_size=16, verbose=0)}, states=(model,))
+
+
+class Changed(RawScalar):
+    """Changes gradients before they are applied, and logs their norm."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.hidden = layers.Dense(8, activation="tanh")
+        self.change = change
+
+    def call(self, x):
+        return self.dense(self.hidden(x))
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(y - self(x, training=True)))
+        gradients = tape.gradient(loss, self.trainable_variables)
+        norm = tf.linalg.global_norm(gradients)
+        self.optimizer.apply_gradients(zip(self.change(gradients), self.trainable_variables, strict=True))
+        self.loss_tracker.update_state(loss)
+        return {"loss": self.loss_tracker.result(), "norm": norm}
+
+
+def _clipped(gradients):
+    return tf.clip_by_global_norm(gradients, 0.3)[0]
+
+
+def _signs(gradients):
+    # Of what is not nearly zero: a sign of that is a sign of rounding.
+    return [tf.sign(tf.round(gradient * 100.0)) for gradient in gradients]
+
+
+def _centred(gradients):
+    return [g - tf.reduce_mean(g, axis=0, keepdims=True) if len(g.shape) > 1 else g for g in gradients]
+
+
+@case("custom train_step that changes gradients", on=("core", "ring"))
+def gradients_changed():
+    logs = {}
+    models = []
+    for name, change in {"clipped": _clipped, "signs": _signs, "centred": _centred}.items():
+        models.append(Changed(change))
+        models[-1].compile(sgd())
+        logs[name] = models[-1].fit(*regression(), batch_size=16, epochs=2, shuffle=False, verbose=0).history
+    return Outcome(values=logs, states=tuple(models))
+
+
+class GradientOfGradient(RawScalar):
+    """Trains through a step of its own: the inner gradient is differentiated once more."""
+
+    def train_step(self, data):
+        x, y = data
+        kernel, bias = self.dense.kernel, self.dense.bias
+        with tf.GradientTape() as outer:
+            with tf.GradientTape() as inner:
+                loss = tf.reduce_mean(tf.square(y - self(x, training=True)))
+            slope = inner.gradient(loss, kernel)
+            moved = tf.matmul(x, kernel - 0.1 * slope) + bias
+            later = tf.reduce_mean(tf.square(y - moved)) + 0.01 * tf.reduce_sum(tf.square(self.dense.kernel))
+        gradients = outer.gradient(later, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+        return {"later": later}
+
+
+@case("custom train_step, a gradient of a gradient", on=("core",), like_one_device=False)
+def gradient_of_gradient():
+    # The inner step is one of the replica's own rows; no sum between workers has a gradient.
+    model = GradientOfGradient()
+    model.dense.build((None, FEATURES))
+    model.compile(sgd())
+    return train(model, *regression())
+
+
+class Decorated(RawScalar):
+    """Its steps, and what they call, are `tf.function`s with branches over tensors."""
+
+    @tf.function
+    def train_step(self, data):
+        x, y = data
+        loss = self.update(x, y)
+        if loss > 1000.0:
+            loss = tf.zeros_like(loss)
+        self.loss_tracker.update_state(loss)
+        return {"loss": self.loss_tracker.result()}
+
+    @tf.function
+    def update(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(y - self(x, training=True)))
+        self.optimizer.apply_gradients(
+            zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables, strict=True)
+        )
+        return loss
+
+    @tf.function
+    def test_step(self, data):
+        return super().test_step(data)
+
+    @tf.function
+    def predict_step(self, data):
+        return self(data, training=False) + 1.0
+
+
+@case("steps that are a tf.function", on=("core", "ring"))
+def steps_are_functions():
+    model = Decorated()
+    model.compile(keras.optimizers.Adam(0.01))
+    outcome = train(model, *regression(), validation_data=regression(rows=21))
+    return with_values(outcome, predict=model.predict(regression()[0], batch_size=16, verbose=0))
+
+
+class Accumulates(RawScalar):
+    """Adds gradients up over two batches by hand, as answers on the web have it."""
+
+    def build(self, shape):
+        self.dense.build(shape)
+        self.number = self.add_weight(shape=(), dtype="int32", initializer="zeros", trainable=False, name="number")
+        self.sums = [
+            self.add_weight(shape=v.shape, initializer="zeros", trainable=False, name=f"sum_{i}")
+            for i, v in enumerate(self.trainable_variables)
+        ]
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(y - self(x, training=True)))
+        for total, gradient in zip(self.sums, tape.gradient(loss, self.trainable_variables), strict=True):
+            total.assign_add(gradient)
+        self.number.assign_add(1)
+        tf.cond(tf.equal(self.number, 2), self.apply_sums, lambda: None)
+        self.loss_tracker.update_state(loss)
+        return {"loss": self.loss_tracker.result()}
+
+    def apply_sums(self):
+        self.optimizer.apply_gradients(
+            zip([tf.convert_to_tensor(total) for total in self.sums], self.trainable_variables, strict=True)
+        )
+        self.number.assign(0)
+        for total in self.sums:
+            total.assign(tf.zeros_like(total))
+
+
+@case("gradients added up by hand in train_step", on=("core",))
+def accumulates_by_hand():
+    model = Accumulates()
+    model.build((None, FEATURES))
+    optimizer = sgd()
+    optimizer.build(model.trainable_variables)
+    model.compile(optimizer)
+    return train(model, *regression(), epochs=3)
+
+
+@case("tf.config.run_functions_eagerly", on=("core",))
+def functions_run_eagerly():
+    tf.config.run_functions_eagerly(True)
+    try:
+        model = mlp()
+        model.compile(sgd(), "mse", metrics=["mae"])
+        outcome = train(model, *regression(), validation_data=regression(rows=21))
+        return with_values(outcome, predict=model.predict(regression()[0], batch_size=16, verbose=0))
+    finally:
+        tf.config.run_functions_eagerly(False)

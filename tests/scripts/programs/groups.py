@@ -43,6 +43,13 @@ FITS = {
     "more steps than data": lambda: (streamed(45), {"steps_per_epoch": 60}),
     "another number each epoch": lambda: (tf.data.Dataset.from_generator(growing, output_signature=SIGNATURE), {}),
 }
+#: Data that end in the middle of an epoch, several epochs on: (batches, steps of an epoch).
+CUT = {
+    "one more than an epoch": lambda: (streamed(26), 25),
+    "one fewer": lambda: (streamed(24), 25),
+    "twice, of unknown length": lambda: (streamed(26).repeat(2), 40),
+    "one and a half": lambda: (streamed(30), 20),
+}
 
 
 class Notes(keras.callbacks.Callback):
@@ -68,7 +75,7 @@ class Batches(Notes):
         self.seen.append(batch)
 
 
-def fit(data, options, callback, **compile_options):
+def fit(data, options, callback, epochs=3, **compile_options):
     keras.utils.set_random_seed(7)
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4, activation="tanh"), keras.layers.Dense(1)])
     model.compile(keras.optimizers.SGD(0.01), "mse", **compile_options)
@@ -84,7 +91,7 @@ def fit(data, options, callback, **compile_options):
         model.train_function = function
 
     model.make_train_function = counting
-    model.fit(data, epochs=3, verbose=0, callbacks=[callback], **options)
+    model.fit(data, epochs=epochs, verbose=0, callbacks=[callback], **options)
     return {
         "iterations": callback.iterations,
         "losses": callback.losses,
@@ -98,6 +105,12 @@ def main():
     note(**{name: fit(*make(), Notes()) for name, make in FITS.items()})
     note(each_batch=fit(batches(45), {}, Batches()))
     note(as_asked=fit(batches(45), {}, Batches(), steps_per_execution=10))
+    for name, make in CUT.items():
+        seen = {}
+        for callback in (Notes(), Batches()):
+            data, steps = make()
+            seen[type(callback).__name__] = fit(data, {"steps_per_epoch": steps}, callback, epochs=5)
+        note(**{name: seen})
     print("done")
 
 
