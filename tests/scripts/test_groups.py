@@ -63,3 +63,14 @@ def test_data_that_end_within_an_epoch_give_the_steps_that_single_ones_give(plai
     assert seen["Notes"]["losses"] == pytest.approx(seen["Batches"]["losses"], rel=1e-4)
     assert len(seen["Notes"]["iterations"]) == len(plain.facts[0][data]["Notes"]["iterations"])
     assert seen["Notes"]["calls"] < seen["Batches"]["calls"]
+
+
+@pytest.mark.parametrize("name", ["slow", "slow_line"])
+def test_a_group_that_takes_long_pauses_and_loses_nothing(plain, grouped, name):
+    # 24 batches of an epoch come every 0.05 s: a group of 0.2 s ends after about four of them, wherever it is.
+    slow, stock = grouped.same(name), plain.facts[0][name]
+    assert slow["iterations"] == [45, 90, 135]
+    assert 4 * 3 < slow["calls"] < 100
+    np.testing.assert_allclose(slow["losses"], stock["losses"], rtol=1e-4)
+    np.testing.assert_allclose(slow["weights"], stock["weights"], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(slow["line"], stock["line"], rtol=1e-5)

@@ -74,11 +74,11 @@ def compiled_step(
     """
     layouts: list[_Layout] = []
 
-    def first_half(data: Any, *share: Any) -> _Packed:
+    def first_half(is_late: Any, data: Any, *share: Any) -> _Packed:
         if not share:
             data, *rest = own_rows(data)
             share = tuple(rest)
-        step = ReplicaStep(kind, *share, puts_off=True, known=seen, late=late, place=place)
+        step = ReplicaStep(kind, *share, puts_off=True, known=seen, late=late, place=place, is_late=is_late)
         with current.entered(step), no_collectives() as counted:
             plan, tensors = collect(step, step_of(data))
         step.remember(seen)
@@ -96,16 +96,17 @@ def compiled_step(
     first, second = _compiled(first_half), _compiled(second_half)
 
     def step_in_two_halves(data: Any, *share: Any) -> Any:
-        first.get_concrete_function(data, *share)
+        is_late = progress.is_late()  # XLA has no clock
+        first.get_concrete_function(is_late, data, *share)
         if layouts[0].attempts:
             return None
-        packed = first(data, *share)
+        packed = first(is_late, data, *share)
         share = tuple(packed.share)
         step = ReplicaStep(kind, *share)
         sums = step.sum_over_replicas([*packed.buffers, *packed.slices])
         buffers, slices = sums[: len(packed.buffers)], sums[len(packed.buffers) :]
-        logs, fingerprints = second(buffers, slices, packed.before, *share)
-        progress.note_step(step.fingerprint * step.num_replicas, fingerprints)
+        logs, signals = second(buffers, slices, packed.before, *share)
+        progress.note_step(step.fingerprint * step.num_replicas, signals)
         return logs
 
     return step_in_two_halves

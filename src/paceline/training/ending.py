@@ -18,7 +18,7 @@ class Carried(NamedTuple):
 
     Attributes:
         gradients: This replica's addends: gradients of updates that were put off.
-        rest: Its other addends: changes of states, logs, the fingerprint.
+        rest: Its other addends: changes of states, logs, signals.
         before: The states' values from before the step.
     """
 
@@ -62,8 +62,8 @@ def finish(step: ReplicaStep, logs: Any = None, metrics: Iterable[Any] = ()) -> 
     """
     plan, tensors = collect(step, logs)
     sums = step.sum_over_replicas([*tensors.gradients, *tensors.rest], len(tensors.gradients))
-    logs, fingerprints = settle(step, plan, sums, tensors.before, metrics)
-    progress.note_step(step.fingerprint * step.num_replicas, fingerprints)
+    logs, signals = settle(step, plan, sums, tensors.before, metrics)
+    progress.note_step(step.fingerprint * step.num_replicas, signals)
     return logs
 
 
@@ -79,7 +79,7 @@ def collect(step: ReplicaStep, logs: Any = None) -> tuple[Plan, Carried]:
     readers = [_reader(step, value) for value in tf.nest.flatten(logs)]
     rest = [_state_part(step, variable, old) for variable, old in shared]
     rest += [_log_part(step, v) for v, reader in zip(flat_logs, readers, strict=True) if not (v is None or reader)]
-    rest += [step.fingerprint]
+    rest += [step.signals]
     plan = Plan(
         updates=[(p.optimizer, [g is not None for g in p.gradients], p.variables) for p in step.put_off],
         states=[variable for variable, _ in shared],
@@ -104,7 +104,7 @@ def settle(
         metrics: See `finish`.
 
     Returns:
-        The logs, and the sum of all replicas' fingerprints.
+        The logs, and the sums of all replicas' signals.
     """
     incoming = iter(sums)
     reduced = [[next(incoming) if there else None for there in places] for _, places, _ in plan.updates]
@@ -117,12 +117,12 @@ def settle(
         _read_again(*reader) if reader else None if dtype is None else tf.cast(next(incoming), dtype)
         for dtype, reader in zip(plan.log_dtypes, plan.log_readers, strict=True)
     ]
-    fingerprints = next(incoming)
+    signals = next(incoming)
     for (optimizer, _, variables), gradients in zip(plan.updates, reduced, strict=True):
         with current.reduced_gradients():
             optimizer.apply(gradients, variables)
     logs = _truthful(tf.nest.pack_sequence_as(plan.log_names, flat_logs), metrics, plan.assigned)
-    return logs, fingerprints
+    return logs, signals
 
 
 def _reader(step: ReplicaStep, value: Any) -> tuple[Any, str | None] | None:

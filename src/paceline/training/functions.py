@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import tensorflow as tf
 from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
 
 from paceline.data.share import leaves, total_rows, without_optionals
-from paceline.training import current, decisions, progress
+from paceline.training import current, decisions, pace, progress
 from paceline.training.agreement import variables_of
 from paceline.training.compiled import compiled_step
 from paceline.training.ending import finish
@@ -24,10 +25,17 @@ BeforeStep = Callable[[Any, Callable[[], None]], None]
 
 
 class Result(NamedTuple):
-    """What an execution of steps leaves: the last step's logs, and how many steps were run."""
+    """What an execution of steps leaves.
+
+    Attributes:
+        logs: The last step's.
+        steps: How many were run.
+        paused: Whether there are fewer because they took long, not because the data have ended.
+    """
 
     logs: Any
     steps: int
+    paused: bool = False
 
 
 _STEPS = {Kind.FIT: "train_step", Kind.TEST: "test_step"}
@@ -148,7 +156,7 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
         has_one_graph = not runs_eagerly(model) and is_keras_own(model, kind)
         return has_one_graph and strategy.num_replicas_in_sync > 1 and late.find(_seen_before(model, kind))
 
-    single, many = _single_step(one_step), _many_steps(step_at, late, has_late_states)
+    single, many = _single_step(one_step), _many_steps(strategy, step_at, late, has_late_states)
     if not runs_eagerly(model):
         single, many = tf.function(single, reduce_retracing=True), tf.function(many, reduce_retracing=True)
     peek = tf.function(tf.autograph.experimental.do_not_convert(functools.partial(next_own_share, strategy)))
@@ -184,10 +192,11 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
         if steps == 1:
             return Result(single(iterator), 1)
         trace(model, single, iterator)
-        logs, done = many(iterator, tf.constant(steps))
+        limit = pace.LIMIT_S if hasattr(iterator, "paceline_steps") else float("inf")
+        logs, done, paused = many(iterator, tf.constant(steps), tf.constant(time.time() + limit, tf.float64))
         if not done:
             raise tf.errors.OutOfRangeError(None, None, "End of sequence")
-        return Result(logs, int(done))
+        return Result(logs, int(done), bool(paused))
 
     return function
 
@@ -242,34 +251,38 @@ def _single_step(one_step: StepFunction) -> StepFunction:
 
 
 def _many_steps(
-    step_at: Callable[[Place], Any], late: LateStates, has_late_states: Callable[[], bool]
-) -> Callable[[Any, Any], tuple[Any, Any]]:
-    """Returns a function of an iterator and a number that runs up to so many steps.
+    strategy: Any, step_at: Callable[[Place], Any], late: LateStates, has_late_states: Callable[[], bool]
+) -> Callable[[Any, Any, Any], tuple[Any, Any, Any]]:
+    """Returns a function of an iterator, a number and a deadline that runs up to so many steps.
 
-    It returns the last step's logs, and how many steps there were data for.
+    It returns the last step's logs, how many steps were run, and whether they paused: the deadline had passed, and
+    there may be more data.
 
     Args:
+        strategy: The job's strategy.
         step_at: Returns the step for a place in a group.
         late: The states that are summed in the last step only.
         has_late_states: Whether there are any. Asked when a step by itself has been traced.
     """
 
-    def eagerly(iterator: Any, steps: Any) -> tuple[Any, Any]:
+    def eagerly(iterator: Any, steps: Any, deadline: Any) -> tuple[Any, Any, Any]:
+        progress.begin_group(deadline)
         logs, done = None, 0
-        while done < int(steps):
+        while done < int(steps) and not (done and progress.pauses(strategy)):
             optional = iterator.get_next_as_optional()
             if not optional.has_value():
-                break
+                return logs, done, False
             logs, done = step_at(Place.ALONE)(optional.get_value()), done + 1
-        return logs, done
+        return logs, done, done < int(steps)
 
-    def many(iterator: Any, steps: Any) -> tuple[Any, Any]:
+    def many(iterator: Any, steps: Any, deadline: Any) -> tuple[Any, Any, Any]:
         if tf.executing_eagerly():
-            return eagerly(iterator, steps)
+            return eagerly(iterator, steps, deadline)
         logs_of = _LogsInLoop(step_at(Place.ALONE).get_concrete_function(iterator.element_spec).structured_outputs)
         run = _with_late_states if has_late_states() else _all_alike
-        logs, done = run(iterator, steps, step_at, late, logs_of)
-        return logs_of.packed(logs), done
+        progress.begin_group(deadline)
+        logs, done, has_more = run(strategy, iterator, steps, step_at, late, logs_of)
+        return logs_of.packed(logs), done, tf.logical_and(done < steps, has_more)
 
     return tf.autograph.experimental.do_not_convert(many)
 
@@ -299,56 +312,70 @@ class _LogsInLoop:
 
 
 def _all_alike(
-    iterator: Any, steps: Any, step_at: Callable[[Place], Any], late: LateStates, logs_of: _LogsInLoop
-) -> tuple[list[Any], Any]:
-    """Returns the last logs, and how many steps were run."""
+    strategy: Any,
+    iterator: Any,
+    steps: Any,
+    step_at: Callable[[Place], Any],
+    late: LateStates,
+    logs_of: _LogsInLoop,
+) -> tuple[list[Any], Any, Any]:
+    """Returns the last logs, how many steps were run, and whether there may be data for more."""
     del late
 
-    def condition(done: Any, optional: Any, logs: Any) -> Any:
-        del logs
-        return tf.logical_and(done < steps, optional.has_value())
+    def condition(goes_on: Any, done: Any, optional: Any, logs: Any) -> Any:
+        del done, logs
+        return tf.logical_and(goes_on, optional.has_value())
 
-    def body(done: Any, optional: Any, logs: Any) -> Any:
+    def body(goes_on: Any, done: Any, optional: Any, logs: Any) -> Any:
         del logs
         logs = logs_of.flat(step_at(Place.ALONE)(optional.get_value()))
-        following = tf.cond(done + 1 < steps, iterator.get_next_as_optional, lambda: optional)
-        return done + 1, following, logs
+        done += 1
+        goes_on = tf.logical_and(done < steps, tf.logical_not(progress.pauses(strategy)))
+        return goes_on, done, tf.cond(goes_on, iterator.get_next_as_optional, lambda: optional), logs
 
     first = iterator.get_next_as_optional()
-    done, _, logs = tf.while_loop(
+    goes_on, done, _, logs = tf.while_loop(
         condition,
         body,
-        [tf.constant(0), first, logs_of.none_yet],
-        shape_invariants=[tf.TensorShape([]), first._type_spec, logs_of.shapes],
+        [tf.constant(True), tf.constant(0), first, logs_of.none_yet],
+        shape_invariants=[tf.TensorShape([]), tf.TensorShape([]), first._type_spec, logs_of.shapes],
         parallel_iterations=1,
     )
-    return logs, done
+    return logs, done, tf.logical_not(goes_on)
 
 
 def _with_late_states(
-    iterator: Any, steps: Any, step_at: Callable[[Place], Any], late: LateStates, logs_of: _LogsInLoop
-) -> tuple[list[Any], Any]:
+    strategy: Any,
+    iterator: Any,
+    steps: Any,
+    step_at: Callable[[Place], Any],
+    late: LateStates,
+    logs_of: _LogsInLoop,
+) -> tuple[list[Any], Any, Any]:
     """Does the same where the last step differs: a step is the last one if there are no data for another."""
 
-    def condition(done: Any, optional: Any, following: Any) -> Any:
-        del optional
-        return tf.logical_and(done + 1 < steps, following.has_value())
+    def condition(goes_on: Any, done: Any, optional: Any, following: Any) -> Any:
+        del done, optional
+        return tf.logical_and(goes_on, following.has_value())
 
-    def body(done: Any, optional: Any, following: Any) -> Any:
+    def body(goes_on: Any, done: Any, optional: Any, following: Any) -> Any:
         step_at(Place.WITHIN)(optional.get_value())
-        return done + 1, following, tf.cond(done + 2 < steps, iterator.get_next_as_optional, lambda: following)
+        done += 1
+        # What has been fetched is trained on: a pause shows in that nothing more is.
+        goes_on = tf.logical_and(done + 1 < steps, tf.logical_not(progress.pauses(strategy)))
+        return goes_on, done, following, tf.cond(goes_on, iterator.get_next_as_optional, lambda: following)
 
     late.begin()
     first = iterator.get_next_as_optional()
     second = tf.cond(tf.logical_and(steps > 1, first.has_value()), iterator.get_next_as_optional, lambda: first)
-    done, last, _ = tf.while_loop(
+    goes_on, done, last, _ = tf.while_loop(
         condition,
         body,
-        [tf.constant(0), first, second],
-        shape_invariants=[tf.TensorShape([]), first._type_spec, first._type_spec],
+        [steps > 1, tf.constant(0), first, second],
+        shape_invariants=[tf.TensorShape([]), tf.TensorShape([]), first._type_spec, first._type_spec],
         parallel_iterations=1,
     )
     logs = tf.cond(
         last.has_value(), lambda: logs_of.flat(step_at(Place.LAST)(last.get_value())), lambda: logs_of.none_yet
     )
-    return logs, done + tf.cast(last.has_value(), tf.int32)
+    return logs, done + tf.cast(last.has_value(), tf.int32), tf.logical_not(goes_on)

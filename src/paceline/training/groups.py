@@ -25,6 +25,9 @@ def install(owner: Any) -> None:
         loop = current_loop()
         if loop is None or self.steps_per_execution != 1:
             return next(self._epoch_iterator)
+        if loop.missing and loop.paused:
+            # Keras has handed these steps out.
+            return _group(loop, loop.done, loop.done + loop.missing - 1, loop.iterator)
         if loop.missing:
             # The data have ended. One more step finds it out, as in Keras, which counts that one and no other.
             self._steps_seen -= loop.missing - 1

@@ -14,6 +14,9 @@ from typing import Any
 
 #: A group takes so long: Keras refreshes its progress bar 20 times a second, and a person sees 10.
 TARGET_S = 0.1
+#: A group that takes so long, because something has become slow, ends before all of its steps have run: a person's
+#: Ctrl-C, callbacks and the page of the job wait for it. Source: ten times what it was to take.
+LIMIT_S = 10 * TARGET_S
 #: No group has more steps: the journal, the status page and Ctrl-C wait for it.
 _MOST = 4096
 #: A group has at most so many times the steps of the one before: a lucky measurement must not run for minutes.
@@ -48,6 +51,10 @@ class Pace:
         """Returns how many steps the next call may run."""
         return self._size if self.allowed else 1
 
+    def paused(self, steps: int) -> None:
+        """Notes that a group took too long and ended after so many steps, the same on every worker."""
+        self._size = max(1, min(self._size, steps))
+
     def ran(self, steps: int, seconds: float) -> None:
         """Notes how long a group took. Collective: where it `measures`, and then on every worker alike."""
         if not self.allowed:
@@ -76,7 +83,8 @@ class Loop:
         is_noted: Whether these two were looked at.
         done: How many steps of the epoch have run; 0 where Keras itself hands out several at once.
         iterator: What the last group read.
-        missing: How many steps the last group had fewer than it was to have, where the data have ended.
+        missing: How many steps the last group had fewer than it was to have.
+        paused: Whether that is because they took long; else the data have ended.
     """
 
     def __init__(self, pace: Pace, epochs: int = 1) -> None:
@@ -87,6 +95,7 @@ class Loop:
         self.is_noted = False
         self.done = 0
         self.missing = 0
+        self.paused = False
         self._begin: int | None = None
         self._size = 1
         self.iterator: Any = None
@@ -94,14 +103,17 @@ class Loop:
     def begins(self, step: int, size: int, iterator: Any) -> None:
         """Notes that a group of `size` steps from `step` on is about to run."""
         self._begin, self._size, self.iterator = step, size, iterator
-        self.missing = 0
+        self.missing, self.paused = 0, False
 
-    def ran(self, steps: int, seconds: float) -> None:
+    def ran(self, steps: int, seconds: float, *, paused: bool = False) -> None:
         """Notes that `steps` of the group were run. Collective: see `Pace.ran`."""
         if self._begin is not None:
             self.done = self._begin + steps
             self.missing = self._size - steps
+            self.paused = paused
         self.pace.ran(steps, seconds)
+        if paused:
+            self.pace.paused(steps)
 
 
 class _PerThread(threading.local):

@@ -1,4 +1,4 @@
-"""How far training is, counted on the device and read when somebody wants to know."""
+"""How far training is, counted on the device and read when somebody wants to know; and when a group of steps pauses."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ import tensorflow as tf
 
 
 class _Counters:
-    """Two variables of this process: rows trained by the whole job, and steps in which workers read different data."""
+    """Variables of this process.
+
+    Attributes:
+        rows: Trained by the whole job.
+        different: Steps in which workers read different data.
+        deadline: When the running group of steps is to pause, in seconds since 1970.
+        pauses: Whether the group pauses: some worker's deadline had passed in the last step.
+    """
 
     def __init__(self) -> None:
         with tf.init_scope(), tf.device("/cpu:0"):
             self.rows = tf.Variable(0, dtype=tf.int64, trainable=False, name="paceline_rows")
             self.different = tf.Variable(0, dtype=tf.int64, trainable=False, name="paceline_different")
+            self.deadline = tf.Variable(float("inf"), dtype=tf.float64, trainable=False, name="paceline_deadline")
+            self.pauses = tf.Variable(False, trainable=False, name="paceline_pauses")
 
 
 _counters: list[_Counters] = []
@@ -30,10 +39,34 @@ def note_rows(total: Any) -> None:
     _get().rows.assign_add(tf.cast(total, tf.int64), read_value=False)
 
 
+def begin_group(deadline: Any) -> None:
+    """Notes when the group that begins is to pause, float64 scalar in seconds since 1970. Collective: no."""
+    _get().deadline.assign(deadline)
+    _get().pauses.assign(False)
+
+
+def is_late() -> tf.Tensor:
+    """Returns 1 if this worker's group has passed its deadline, else 0: a float32 scalar that travels with the step."""
+    return tf.cast(tf.timestamp() > _get().deadline, tf.float32)
+
+
+def pauses(strategy: Any) -> tf.Tensor:
+    """Returns whether the running group ends with the step that has run. The same on every worker. Collective: no."""
+    if getattr(strategy, "transport", None) is None or strategy.num_replicas_in_sync == 1:
+        return is_late() > 0
+    return tf.identity(_get().pauses)
+
+
 def note_step(fingerprints: Any, summed: Any) -> None:
-    """Counts a step whose fingerprints, summed over replicas, are not this worker's own times their number."""
-    differs = tf.cast(tf.not_equal(fingerprints, summed), tf.int64)
+    """Looks at what was summed over replicas in a step.
+
+    Args:
+        fingerprints: This worker's fingerprint of its global batch, times the number of replicas.
+        summed: Sums over replicas of fingerprints, and of `is_late`: float32, shape [2].
+    """
+    differs = tf.cast(tf.not_equal(fingerprints, summed[0]), tf.int64)
     _get().different.assign_add(differs, read_value=False)
+    _get().pauses.assign(summed[1] > 0)
 
 
 def rows_trained() -> int:

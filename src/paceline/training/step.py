@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from paceline.collectives.fused import sum_dense, sum_slices
-from paceline.training import guard
+from paceline.training import guard, progress
 from paceline.training.late import LateStates, Place
 
 
@@ -50,6 +50,7 @@ class ReplicaStep:
         known: Keras variables that an earlier trace of the same step assigned to.
         late: The states that are summed in a group's last step only.
         place: Where in a group of steps this one stands.
+        is_late: Whether this worker's group of steps should pause (`progress.is_late`); by default asked now.
 
     Attributes:
         put_off: Updates that wait for the end of the step.
@@ -67,6 +68,7 @@ class ReplicaStep:
         known: Iterable[Any] = (),
         late: LateStates | None = None,
         place: Place = Place.ALONE,
+        is_late: Any = None,
     ) -> None:
         self.kind = kind
         self.context = tf.distribute.get_replica_context()
@@ -79,6 +81,7 @@ class ReplicaStep:
         self.weight = tf.math.divide_no_nan(self.rows, self.total)
         self.counts = self.rows > 0
         self.fingerprint = tf.cast(fingerprint, tf.float32)
+        self._is_late = is_late
         self.puts_off = puts_off
         self.put_off: list[PutOff] = []
         self.reduced: list[Any] = []
@@ -92,6 +95,11 @@ class ReplicaStep:
         self._graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
         for variable in known:
             self.note_assignment(variable)
+
+    @property
+    def signals(self) -> Any:
+        """What workers tell each other in every step: fingerprint of the batch, whether to pause; float32, [2]."""
+        return tf.stack([self.fingerprint, progress.is_late() if self._is_late is None else self._is_late])
 
     # -- noting ------------------------------------------------------------------------------
 

@@ -86,7 +86,9 @@ def _making(attribute: str, kind: Kind, observer: Observer) -> Callable[..., Any
         inner = iterating_function(self, kind, observer.before_step, compiled=choice.use)
 
         def function(data: Any) -> Any:
-            return _timed(inner, data, current_loop(), lambda result: observer.after_step(self, *result))
+            return _timed(
+                inner, data, current_loop(), lambda result: observer.after_step(self, result.logs, result.steps)
+            )
 
         function.paceline_compiled = choice.use  # type: ignore[attr-defined]
         setattr(self, attribute, function)
@@ -102,7 +104,7 @@ def _timed(inner: Callable[[Any], Any], data: Any, loop: Loop | None, tell: Call
     if loop is not None:
         if loop.pace.measures:
             tf.nest.map_structure(lambda log: log.numpy() if hasattr(log, "numpy") else log, result.logs)
-        loop.ran(result.steps, time.perf_counter() - began)
+        loop.ran(result.steps, time.perf_counter() - began, paused=result.paused)
     tell(result)
     return result.logs
 

@@ -1,6 +1,7 @@
 """Fits whose steps may run in groups, over data of every kind of length; counts steps, batches and calls."""
 
 import sys
+import time
 import warnings
 
 import keras
@@ -43,6 +44,30 @@ FITS = {
     "more steps than data": lambda: (streamed(45), {"steps_per_epoch": 60}),
     "another number each epoch": lambda: (tf.data.Dataset.from_generator(growing, output_signature=SIGNATURE), {}),
 }
+
+
+def slowing():
+    """Batches that come fast at first, and later do not."""
+    for number, batch in enumerate(batches(45).as_numpy_iterator()):
+        if number > 20:
+            time.sleep(0.05)
+        yield batch
+
+
+class Line(keras.metrics.Metric):
+    """A state of 80 kB: it is summed once in a group."""
+
+    def __init__(self):
+        super().__init__(name="line")
+        self.under = self.add_variable((20_000,), initializer="zeros", name="under")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.under.assign_add(tf.fill([20_000], tf.reduce_sum(tf.abs(y_true))))
+
+    def result(self):
+        return tf.reduce_mean(self.under)
+
+
 #: Data that end in the middle of an epoch, several epochs on: (batches, steps of an epoch).
 CUT = {
     "one more than an epoch": lambda: (streamed(26), 25),
@@ -57,11 +82,12 @@ class Notes(keras.callbacks.Callback):
 
     def __init__(self):
         super().__init__()
-        self.iterations, self.losses = [], []
+        self.iterations, self.losses, self.line = [], [], []
 
     def on_epoch_end(self, epoch, logs=None):
         self.iterations.append(int(self.model.optimizer.iterations))
         self.losses.append(logs["loss"])
+        self.line.append(logs.get("line", 0.0))
 
 
 class Batches(Notes):
@@ -95,6 +121,7 @@ def fit(data, options, callback, epochs=3, **compile_options):
     return {
         "iterations": callback.iterations,
         "losses": callback.losses,
+        "line": callback.line,
         "weights": weights(model),
         "calls": len(calls),
         "batches": getattr(callback, "seen", None),
@@ -105,6 +132,10 @@ def main():
     note(**{name: fit(*make(), Notes()) for name, make in FITS.items()})
     note(each_batch=fit(batches(45), {}, Batches()))
     note(as_asked=fit(batches(45), {}, Batches(), steps_per_execution=10))
+    if "paceline" in sys.modules:
+        pace.LIMIT_S = 0.2
+    slow = tf.data.Dataset.from_generator(slowing, output_signature=SIGNATURE)
+    note(slow=fit(slow, {}, Notes()), slow_line=fit(slow, {}, Notes(), metrics=[Line()]))
     for name, make in CUT.items():
         seen = {}
         for callback in (Notes(), Batches()):
