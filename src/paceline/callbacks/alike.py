@@ -70,6 +70,8 @@ def install(transport: Transport) -> None:
     for loop in (_TRAIN, _TEST, _PREDICT):
         setattr(CallbackList, loop.begin, _beginning(getattr(CallbackList, loop.begin), transport, loop))
         setattr(CallbackList, loop.batch_end, _agreeing(getattr(CallbackList, loop.batch_end), transport, loop))
+    # A hook may be set on a callback that others set up, or by a callback on itself, when training has begun.
+    CallbackList.on_epoch_begin = _beginning(CallbackList.on_epoch_begin, transport, _TRAIN)
     if transport.size == 1:
         return
     for name in ("on_epoch_begin", "on_epoch_end"):

@@ -7,6 +7,7 @@ transport works inside XLA, so the sum is taken outside.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -91,7 +92,8 @@ def compiled_step(
         step = ReplicaStep(kind, *share)
         dense, sparse = iter(unpack(buffers, layout.dense)), iter(slices)
         sums = [next(sparse) if is_slices else next(dense) for is_slices in layout.is_slices]
-        return settle(step, layout.plan, sums, unpack(before, layout.before), model.metrics)
+        kept = itertools.repeat(None)  # what cannot be added cannot be compiled, but for nothing at all
+        return settle(step, layout.plan, sums, unpack(before, layout.before), model.metrics, kept)
 
     first, second = _compiled(first_half), _compiled(second_half)
 

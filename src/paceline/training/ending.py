@@ -20,11 +20,13 @@ class Carried(NamedTuple):
         gradients: This replica's addends: gradients of updates that were put off.
         rest: Its other addends: changes of states, logs, signals.
         before: The states' values from before the step.
+        kept: Logs that cannot be added (text, ragged tensors): each worker keeps its own.
     """
 
     gradients: list[Any]
     rest: list[Any]
     before: list[Any]
+    kept: list[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,7 @@ class Plan:
         states: The variables whose changes are summed.
         assigned: All variables that the step assigned to.
         log_names: The structure of the logs.
-        log_dtypes: Their dtypes, None for a log that is None.
+        log_dtypes: Their dtypes, None for a log that is kept or is None.
         log_readers: For a log that is a metric's result the metric, and the result's key if it has several; else None.
     """
 
@@ -62,7 +64,7 @@ def finish(step: ReplicaStep, logs: Any = None, metrics: Iterable[Any] = ()) -> 
     """
     plan, tensors = collect(step, logs)
     sums = step.sum_over_replicas([*tensors.gradients, *tensors.rest], len(tensors.gradients))
-    logs, signals = settle(step, plan, sums, tensors.before, metrics)
+    logs, signals = settle(step, plan, sums, tensors.before, metrics, tensors.kept)
     progress.note_step(step.fingerprint * step.num_replicas, signals)
     return logs
 
@@ -74,9 +76,10 @@ def collect(step: ReplicaStep, logs: Any = None) -> tuple[Plan, Carried]:
     """
     step.drop_stand_in()
     shared = [(variable, old) for variable, old in step.before.values() if _is_shared(variable)]
-    flat_logs = [None if value is None else tf.convert_to_tensor(value) for value in tf.nest.flatten(logs)]
+    given = tf.nest.flatten(logs)
+    flat_logs = [tf.convert_to_tensor(value) if _is_number(value) else None for value in given]
     gradients = [step.weighted(g) for put_off in step.put_off for g in put_off.gradients if g is not None]
-    readers = [_reader(step, value) for value in tf.nest.flatten(logs)]
+    readers = [_reader(step, value) for value in given]
     rest = [_state_part(step, variable, old) for variable, old in shared]
     rest += [_log_part(step, v) for v, reader in zip(flat_logs, readers, strict=True) if not (v is None or reader)]
     rest += [step.signals]
@@ -88,11 +91,17 @@ def collect(step: ReplicaStep, logs: Any = None) -> tuple[Plan, Carried]:
         log_dtypes=[None if value is None else value.dtype for value in flat_logs],
         log_readers=readers,
     )
-    return plan, Carried(gradients, rest, [old for _, old in shared])
+    kept = [value for value, number in zip(given, flat_logs, strict=True) if number is None]
+    return plan, Carried(gradients, rest, [old for _, old in shared], kept)
 
 
 def settle(
-    step: ReplicaStep, plan: Plan, sums: Iterable[Any], before: Iterable[Any], metrics: Iterable[Any] = ()
+    step: ReplicaStep,
+    plan: Plan,
+    sums: Iterable[Any],
+    before: Iterable[Any],
+    metrics: Iterable[Any] = (),
+    kept: Iterable[Any] = (),
 ) -> tuple[Any, Any]:
     """Brings states and weights to what all replicas collected. Collective: no.
 
@@ -102,11 +111,12 @@ def settle(
         sums: Of all replicas' gradients and other addends, in the order of `Carried`.
         before: The states' values from before the step.
         metrics: See `finish`.
+        kept: Logs that were not summed.
 
     Returns:
         The logs, and the sums of all replicas' signals.
     """
-    incoming = iter(sums)
+    incoming, own = iter(sums), iter(kept)
     reduced = [[next(incoming) if there else None for there in places] for _, places, _ in plan.updates]
     for variable, old in zip(plan.states, before, strict=True):
         change = next(incoming)
@@ -114,7 +124,7 @@ def settle(
             change /= tf.cast(step.total, change.dtype)
         variable.value.assign(old + tf.cast(change, old.dtype))
     flat_logs = [
-        _read_again(*reader) if reader else None if dtype is None else tf.cast(next(incoming), dtype)
+        next(own) if dtype is None else _read_again(*reader) if reader else tf.cast(next(incoming), dtype)
         for dtype, reader in zip(plan.log_dtypes, plan.log_readers, strict=True)
     ]
     signals = next(incoming)
@@ -123,6 +133,12 @@ def settle(
             optimizer.apply(gradients, variables)
     logs = _truthful(tf.nest.pack_sequence_as(plan.log_names, flat_logs), metrics, plan.assigned)
     return logs, signals
+
+
+def _is_number(value: Any) -> bool:
+    if value is None or isinstance(value, (str, bytes, tf.RaggedTensor, tf.SparseTensor)):
+        return False
+    return not (tf.is_tensor(value) and value.dtype == tf.string)
 
 
 def _reader(step: ReplicaStep, value: Any) -> tuple[Any, str | None] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 import weakref
@@ -156,6 +157,8 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
         has_one_graph = not runs_eagerly(model) and is_keras_own(model, kind)
         return has_one_graph and strategy.num_replicas_in_sync > 1 and late.find(_seen_before(model, kind))
 
+    single: Any
+    many: Any
     single, many = _single_step(one_step), _many_steps(strategy, step_at, late, has_late_states)
     if not runs_eagerly(model):
         single, many = tf.function(single, reduce_retracing=True), tf.function(many, reduce_retracing=True)
@@ -181,6 +184,15 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
             logs, done = one_step(batch), done + 1
         return Result(logs, done)
 
+    def one_by_one(iterator: Any, steps: int) -> Result:
+        logs, done = None, 0
+        with contextlib.suppress(tf.errors.OutOfRangeError):
+            for _ in range(steps):
+                logs, done = single(iterator), done + 1
+        if not done:
+            raise tf.errors.OutOfRangeError(None, None, "End of sequence")
+        return Result(logs, done)
+
     def function(iterator: Any) -> Result:
         steps = getattr(iterator, "paceline_steps", None) or model.steps_per_execution
         if not isinstance(iterator, tf.data.Iterator):
@@ -192,6 +204,8 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
         if steps == 1:
             return Result(single(iterator), 1)
         trace(model, single, iterator)
+        if not (runs_eagerly(model) or _fit_into_a_loop(single.get_concrete_function(iterator).structured_outputs)):
+            return one_by_one(iterator, steps)
         limit = pace.LIMIT_S if hasattr(iterator, "paceline_steps") else float("inf")
         logs, done, paused = many(iterator, tf.constant(steps), tf.constant(time.time() + limit, tf.float64))
         if not done:
@@ -285,6 +299,13 @@ def _many_steps(
         return logs_of.packed(logs), done, tf.logical_and(done < steps, has_more)
 
     return tf.autograph.experimental.do_not_convert(many)
+
+
+def _fit_into_a_loop(logs: Any) -> bool:
+    """Returns whether a loop of TensorFlow's can carry a step's logs: tensors of known rank, or None."""
+    return all(
+        log is None or (isinstance(log, tf.Tensor) and log.shape.rank is not None) for log in tf.nest.flatten(logs)
+    )
 
 
 class _LogsInLoop:

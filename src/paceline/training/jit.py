@@ -101,12 +101,46 @@ def _why_not(model: Any, loop: Loop) -> str:
         return "its train_step is its own"
     if model.distribute_strategy.num_replicas_in_sync > 1 and not hasattr(model.distribute_strategy, "transport"):
         return "several replicas in one process"
-    strange = [layer for layer in model._flatten_layers(include_self=False) if not _gains(layer)]
+    if not model_supports_jit(model):
+        return "it has layers, or the script asked for settings, that say they cannot be compiled"
+    strange = [part for part in _parts_of(model) if not _gains(part)]
     if strange:
         return f"{type(strange[0]).__name__} is not known to be faster with XLA"
-    if not _is_keras_own(model):
-        return "a loss, a metric or the model is the script's own"
-    return ""
+    own = next((part for part in _everything_of(model) if _is_of_a_script(part)), None)
+    return f"{_name(own)} is the script's own" if own is not None else ""
+
+
+def _parts_of(model: Any) -> list[Any]:
+    """Returns the layers of a model, and the operations that stand between them in a Functional one."""
+    layers = list(model._flatten_layers(include_self=True))
+    operations = [op for layer in layers for op in getattr(layer, "operations", ())]
+    return [part for part in [*layers, *operations] if part is not model]
+
+
+def _everything_of(model: Any) -> list[Any]:
+    """Returns what runs in a step: layers, losses, metrics, optimizer, and the functions and objects they hold."""
+    optimizers = [model.optimizer, getattr(model.optimizer, "inner_optimizer", None)]
+    compiled = [getattr(model, "_compile_loss", None), getattr(model, "_compile_metrics", None)]
+    given = [
+        getattr(part, name, None)
+        for part in compiled
+        for name in ("_user_loss", "_user_metrics", "_user_weighted_metrics")
+    ]
+    chosen = [value for value in tf.nest.flatten(given) if not isinstance(value, str)]
+    owners = [model, *_parts_of(model), *model.metrics, *chosen, *optimizers]
+    owners = [owner for owner in owners if owner is not None]
+    held = [value for owner in owners if hasattr(owner, "__dict__") for value in vars(owner).values()]
+    return [*owners, *(value for value in held if callable(value) and not isinstance(value, type))]
+
+
+def _is_of_a_script(part: Any) -> bool:
+    """Returns whether a function or an object's class is not from Keras or TensorFlow."""
+    module = getattr(part, "__module__", None) or type(part).__module__
+    return not f"{module}.".startswith(("keras.", "tensorflow.", "builtins.", "paceline."))
+
+
+def _name(part: Any) -> str:
+    return str(getattr(part, "__name__", type(part).__name__))
 
 
 def _gains(layer: Any) -> bool:
@@ -115,13 +149,6 @@ def _gains(layer: Any) -> bool:
     if type(layer).__name__ == "Functional" and type(layer).__module__.startswith("keras."):
         return True
     return type(layer) in _GAINING and not getattr(layer, "synchronized", False)
-
-
-def _is_keras_own(model: Any) -> bool:
-    owners = [type(model), type(model.optimizer), *(type(metric) for metric in model.metrics)]
-    losses = tf.nest.flatten(getattr(model, "loss", None))
-    owners += [value if callable(value) and hasattr(value, "__module__") else type(value) for value in losses]
-    return all(getattr(owner, "__module__", "").startswith(("keras.", "builtins")) for owner in owners)
 
 
 def install() -> None:
