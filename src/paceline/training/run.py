@@ -95,7 +95,10 @@ def _check_rows(batch: Any) -> None:
 
 
 def _local(strategy: Any, outputs: Any, place: int) -> Any:
-    return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[place], outputs)
+    def local(value: Any) -> Any:
+        return None if value is None else strategy.experimental_local_results(value)[place]
+
+    return tf.nest.map_structure(local, outputs)
 
 
 def next_own_share(strategy: Any, iterator: Any) -> tuple[list[tuple[Any, tf.Tensor, tf.Tensor]], tf.Tensor]:

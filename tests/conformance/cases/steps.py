@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from cases.table import EARLY_OPTIMIZER, FEATURES, Outcome, case, mlp, regression, sgd, train, with_values
@@ -380,3 +381,59 @@ def functions_run_eagerly():
         return with_values(outcome, predict=model.predict(regression()[0], batch_size=16, verbose=0))
     finally:
         tf.config.run_functions_eagerly(False)
+
+
+class OddLogs(RawScalar):
+    """Its logs have no known shape, or are no numbers."""
+
+    def train_step(self, data):
+        logs = super().train_step(data)
+        unknown = tf.numpy_function(lambda: np.float32(3.0), [], tf.float32)
+        return {**logs, "unknown": unknown, "text": tf.constant("trained"), "none": None}
+
+
+class TextLogs(keras.callbacks.Callback):
+    """Looks at epochs only: steps may run in groups."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.seen.append({key: value for key, value in logs.items() if value is not None})
+
+
+@case("custom train_step, logs that are no metrics", on=("core",))
+def odd_logs():
+    model = OddLogs()
+    model.compile(sgd(learning_rate=0.001))
+    callback = TextLogs()
+    x, y = regression()
+    # 25 batches: steps that can run in groups would.
+    model.fit(x, y, batch_size=2, epochs=3, shuffle=False, verbose=0, callbacks=[callback])
+    seen = [
+        {key: value if key != "text" else str(np.asarray(value)) for key, value in logs.items()}
+        for logs in callback.seen
+    ]
+    return Outcome(values={"seen": seen}, states=(model,))
+
+
+class SetsHookLate(keras.callbacks.Callback):
+    """Puts a hook on itself when training has begun."""
+
+    def __init__(self):
+        super().__init__()
+        self.batches = []
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == 1:
+            self.on_train_batch_end = lambda batch, logs=None: self.batches.append(batch)
+
+
+@case("a batch hook that is set during training", on=("core",))
+def late_hook():
+    model = mlp()
+    model.compile(sgd(learning_rate=0.001), "mse")
+    callback = SetsHookLate()
+    model.fit(*regression(), batch_size=2, epochs=3, shuffle=False, verbose=0, callbacks=[callback])
+    return Outcome(values={"batches": callback.batches}, states=(model,))
