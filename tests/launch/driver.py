@@ -11,6 +11,7 @@ from paceline.launch.options import RunOptions
 
 def main(text):
     options = json.loads(text)
+    verdict.WAIT_LIMIT_S = options.pop("wait_limit_s", verdict.WAIT_LIMIT_S)
     verdict.END_LIMIT_S = options.pop("end_limit_s", verdict.END_LIMIT_S)
     for name in ("script_args", "devices"):
         if options.get(name) is not None:

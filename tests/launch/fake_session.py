@@ -98,6 +98,19 @@ def do_wait(job, rank, status, argument):
     return 0
 
 
+def do_comes_late(job, rank, status, argument):
+    """Reaches its second collective so many seconds after the others."""
+    status.enter_collective()
+    if rank == 1:
+        status.set_phase(Phase.CALLBACK)
+        time.sleep(float(argument))
+    status.enter_collective()
+    status.set_step(8)
+    status.set_phase(Phase.REDUCE)
+    time.sleep(0.0 if rank == 1 else float(argument))
+    return 0
+
+
 def do_suicide(job, rank, status, argument):
     print("last words", file=sys.stderr, flush=True)
     os.kill(os.getpid(), signal.Signals[argument])

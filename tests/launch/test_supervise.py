@@ -231,6 +231,18 @@ def test_a_worker_left_alone_in_a_collective_is_named(start_job):
     assert "Worker 0 has ended the script, worker 1 waits in step 7." in job.err
 
 
+def test_a_living_worker_that_is_waited_for_is_named_once(start_job):
+    job = start_job({0: "comes_late:4", 1: "comes_late:4"}, wait_limit_s=1)
+    assert job.finish() == 0
+    assert job.err.count("worker 0 has waited 1 s for worker 1: worker 1 is in CALLBACK") == 1
+
+
+def test_nobody_is_named_where_all_come_in_time(start_job):
+    job = start_job({0: "comes_late:1.5", 1: "comes_late:1.5"}, wait_limit_s=10)
+    assert job.finish() == 0
+    assert "waited" not in job.err
+
+
 def test_two_mpi_ranks_open_no_internet_socket(start_job):
     pytest.importorskip("mpi4py")
     job = start_job({0: "mpi", 1: "mpi"}, communication="mpi", all_output=True)

@@ -85,3 +85,9 @@ def test_replicas_of_a_process_may_not_count_in_one_variable(start):
 def test_workers_have_a_variable_each(start):
     steps = start("own_variable.py", workers=1).ok().facts[0]["count"]
     assert start("own_variable.py", workers=2).ok().same("count") == steps > 1
+
+
+def test_a_worker_that_waits_leaves_its_core_to_others(start):
+    late = start("late_worker.py", workers=2).ok().facts[0]
+    assert late["waited"] > 3.0
+    assert late["used"] < 1.5  # MPI by itself would take all of it

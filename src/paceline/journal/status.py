@@ -151,6 +151,7 @@ class StatusReader:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
         self._map: mmap.mmap | None = None
+        self._ints: memoryview[int] | None = None
 
     def read(self) -> Status:
         """Returns what the page says now; ``Status()`` where there is no whole page yet."""
@@ -174,8 +175,20 @@ class StatusReader:
             steps_per_epoch=per_epoch,
         )
 
+    @property
+    def collectives(self) -> int | None:
+        """How many collectives the worker has entered, None where there is no page; quick enough for every step."""
+        if self._map is None:
+            return None
+        if self._ints is None:
+            self._ints = memoryview(self._map).cast("q")
+        return self._ints[_COLLECTIVES]
+
     def close(self) -> None:
         """Lets go of the file."""
+        if self._ints is not None:
+            self._ints.release()
+            self._ints = None
         if self._map is not None:
             self._map.close()
             self._map = None

@@ -32,6 +32,7 @@ class Report:
         self._screen = screen
         self._quiet = quiet
         self._noted: set[str] = set()
+        self._behind: tuple[int, ...] = ()
         self._oom_kills_before = _oom_kills()
 
     def begin(self, run_directory: Path) -> None:
@@ -114,6 +115,16 @@ class Report:
             expected="every worker has met its peers before the script starts",
             fix=f"see {self._directory}/worker-{late[0]}/stacks and stderr.log, or raise --start-timeout",
         )
+
+    def waits(self, waiting: Sequence[int], behind: Sequence[int], statuses: Mapping[int, Status]) -> None:
+        """Says once, of workers that are long in coming, who waits for them and what they do."""
+        if self._behind == (told := tuple(behind)):
+            return
+        self._behind = told
+        if behind:
+            what = ", ".join(f"worker {rank} is in {verdict.describe_phase(statuses[rank])}" for rank in behind)
+            verb = "has" if len(waiting) == 1 else "have"
+            self.note(f"{_ranks(waiting)} {verb} waited {verdict.WAIT_LIMIT_S:g} s for {_ranks(behind)}: {what}")
 
     def left_alone(self, ended: Sequence[int], alone: Sequence[int], statuses: Mapping[int, Status]) -> LimitReached:
         """Returns the error for workers that wait for peers that have ended."""

@@ -93,6 +93,8 @@ class Supervisor:
         now = time.time()
         self._statuses = {rank: reader.read() for rank, reader in enumerate(self._readers)}
         self._waiting = verdict.follow_waiting(self._waiting, self._statuses, now)
+        waiting, behind = verdict.waited_for(self._waiting, self._statuses, now, verdict.WAIT_LIMIT_S)
+        self._report.waits(waiting, behind, self._statuses)
         for rank, tail in enumerate(self._tails):
             for event in tail.poll():
                 if event.kind == "ready":

@@ -11,6 +11,8 @@ from paceline.journal.status import Phase, Status
 
 # How long workers may sit in a collective after a peer has ended its script.
 END_LIMIT_S = 10.0
+# How long workers sit in a collective before the one that they wait for is named; it may have good reasons.
+WAIT_LIMIT_S = 30.0
 # In a collective, or in a step, whose collectives may be TensorFlow's own and seen by nobody.
 _NEEDS_PEERS = (Phase.REDUCE, Phase.STEP, Phase.EVALUATE, Phase.PREDICT)
 
@@ -129,3 +131,16 @@ def left_alone(ended: Sequence[int], waiting: Mapping[int, Waiting], now: float,
     if not ended:
         return []
     return sorted(rank for rank, wait in waiting.items() if now - wait.since > limit_s and rank not in ended)
+
+
+def waited_for(
+    waiting: Mapping[int, Waiting], statuses: Mapping[int, Status], now: float, limit_s: float
+) -> tuple[list[int], list[int]]:
+    """Returns the ranks that wait, over the limit, and those of the others that have not come as far.
+
+    A worker counts as waited for where it has entered fewer collectives: it may be in a callback, or be stopped.
+    """
+    patient = [rank for rank, wait in waiting.items() if now - wait.since > limit_s]
+    most = max((waiting[rank].collectives for rank in patient), default=0)
+    behind = sorted(rank for rank, status in statuses.items() if status.collectives < most)
+    return sorted(rank for rank in patient if waiting[rank].collectives == most) if behind else [], behind

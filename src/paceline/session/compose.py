@@ -57,7 +57,8 @@ class Session:
         """Runs the script and returns its exit code. Collective: yes, at the start and at the end."""
         self.status.set_phase(Phase.CONNECT)
         devices = self._devices()
-        transport = self._transport()
+        watch = StatusWatch(self.status)
+        transport = self._transport(watch)
         # TensorFlow's server, where there is one, took SIGTERM for itself.
         signals.restore_signals()
         strategy = self._strategy(transport, devices)
@@ -67,6 +68,7 @@ class Session:
         peers = [StatusReader(self.attempt_dir / f"worker-{rank}" / "status") for rank in others]
         for peer in peers:
             peer.read()
+        watch.peers = peers if self.status.is_shared else ()
         self.journal.event(
             "ready", replicas=strategy.num_replicas_in_sync, transport=transport.name, **_settings(transport)
         )
@@ -112,9 +114,8 @@ class Session:
             self.tell(f"{len(devices)} replicas: TensorFlow sees {len(gpus)} GPUs, of which paceline run knew nothing")
         return devices
 
-    def _transport(self) -> Transport:
+    def _transport(self, watch: StatusWatch) -> Transport:
         name = self.job["transport"]
-        watch = StatusWatch(self.status)
         if name == "none" or self.size == 1:
             return Alone()
         if name == "mpi":
