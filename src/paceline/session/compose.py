@@ -17,6 +17,7 @@ from paceline.callbacks import alike, one_writer, progress
 from paceline.checkpoint import hooks as save_hooks
 from paceline.checkpoint.chief import ChiefWrites
 from paceline.collectives.transport import Alone, Transport
+from paceline.data import caches
 from paceline.data.distribute import share_dataset
 from paceline.errors import ConfigurationRefused
 from paceline.files import write_whole
@@ -78,6 +79,7 @@ class Session:
         hooks.install(strategy, observer, self.tell)
         configuration.install(self.job, threads_in_effect(), self.tell)
         save_hooks.install(ChiefWrites(self.rank, self.size, self.status, self.attempt_dir))
+        caches.install(self.rank, self.tell)
         progress.install(observer)
         alike.install(transport)
         one_writer.install(self.rank)
