@@ -1,4 +1,5 @@
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -34,3 +35,8 @@ def test_the_text_has_one_labelled_line_for_each_part_that_is_known():
 
 def test_a_failed_worker_carries_its_own_exit_code():
     assert errors.WorkerFailed("rank 1 died", exit_code=137).exit_code == 137
+
+
+def test_no_message_sends_a_person_to_an_index_where_paceline_may_not_be():
+    files = Path(errors.__file__).parent.rglob("*.py")
+    assert not [file for file in files if "install 'paceline" in file.read_text() or "paceline[" in file.read_text()]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from paceline.decision import Decision
 from paceline.errors import ConfigurationRefused
 
-INSTALL_CUDA = "pip uninstall -y tensorflow-cpu && pip install 'paceline[cuda]'"
+INSTALL_CUDA = "pip uninstall -y tensorflow-cpu && pip install 'tensorflow[and-cuda]>=2.19,<2.22'"
 """What gives a Python with TensorFlow for CPUs one that uses GPUs."""
 
 

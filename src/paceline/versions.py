@@ -201,7 +201,7 @@ def _refuse_environment(environ: Mapping[str, str]) -> Verdict | None:
 
 def _refuse_tensorflow(version: str | None) -> Verdict | None:
     if version is None:
-        fix = "pip install 'paceline[cpu]', or 'paceline[cuda]' for GPUs"
+        fix = f"{_PIN} 'tensorflow-cpu>=2.19,<2.22', or 'tensorflow[and-cuda]>=2.19,<2.22' for GPUs"
         return _refused("TensorFlow is not installed in this Python", fix)
     if parse(version)[:2] < OLDEST_TENSORFLOW:
         return _refused(f"TensorFlow {version} is older than 2.19", "pip install 'tensorflow>=2.19,<2.22'")

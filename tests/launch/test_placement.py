@@ -80,7 +80,7 @@ def test_gpus_that_are_left_idle_are_said(options, words, is_fallback):
         (GPUS, {"workers": 1, "replicas_per_worker": 1}, "--replicas-per-worker 4, or --devices 0$"),
         (GPUS, {"replicas_per_worker": 6}, '--replicas-per-worker 4, or --devices "" for 6 replicas on the CPU'),
         (GPUS, {"strategy": "mirrored", "devices": ("0",), "replicas_per_worker": 2}, "expected: 1 replica\n"),
-        (CPU_BUILD, {"devices": ("0", "1")}, r"--devices 0,1, tensorflow-cpu.*leave out.*paceline\[cuda\]"),
+        (CPU_BUILD, {"devices": ("0", "1")}, r"--devices 0,1, tensorflow-cpu.*leave out.*tensorflow\[and-cuda\]"),
         ({}, {"replicas_per_worker": 2000}, "too many replicas.*at most 32: 8 for each core.*--replicas-per-worker 4$"),
         ({}, {"replicas_per_worker": 33}, "too many replicas"),
         ({"cpu_quota": 1}, {"replicas_per_worker": 9}, "cores of h: 1"),

@@ -30,6 +30,7 @@ def test_a_bare_loop_is_refused_with_the_two_lines_that_mend_it(bare, loop):
         assert (name, code) == ("ScriptRefused", 78)
         assert "experimental_distribute_dataset(dataset)" in text
         assert "paceline.strategy().run(train_step, args=(batch,))" in text
+        assert "or, where an input is trained and no model (style transfer): paceline run --workers 1" in text
 
 
 def test_the_job_ends_with_78_and_no_traceback(bare):
@@ -47,6 +48,11 @@ def test_a_loop_by_another_way_is_refused_at_the_end(start):
 
 def test_on_one_worker_a_bare_loop_is_just_a_loop(start):
     result = start("bare_loops.py", workers=1).ok()
+    assert [result.facts[0][loop] for loop in LOOPS] == [None] * len(LOOPS)
+
+
+def test_the_way_out_for_a_script_that_trains_no_model_is_one(start):
+    result = start("bare_loops.py", workers=1, options=("--strategy", "one-device")).ok()
     assert [result.facts[0][loop] for loop in LOOPS] == [None] * len(LOOPS)
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from paceline.errors import ConfigurationRefused
-from paceline.worker.environment import settings
+from paceline.worker.environment import Threads, settings, threads
 from paceline.worker.job import Assignment, read_assignment
 
 
@@ -90,3 +90,15 @@ def test_a_broken_job_is_refused_in_words(tmp_path, content, rank, expected):
         path.write_text(content)
     with pytest.raises(ConfigurationRefused, match=expected):
         read_assignment({"PACELINE_JOB": str(path), "PACELINE_RANK": rank})
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, Threads(4, 4)),
+        ({"TF_NUM_INTRAOP_THREADS": "2", "TF_NUM_INTEROP_THREADS": "3"}, Threads(2, 3)),
+        ({"TF_NUM_INTRAOP_THREADS": "0", "TF_NUM_INTEROP_THREADS": "many"}, Threads(4, 4)),
+    ],
+)
+def test_threads_of_tensorflow_are_the_variables_else_the_cores(environ, expected):
+    assert threads(environ, 4) == expected

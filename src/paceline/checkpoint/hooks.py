@@ -32,6 +32,8 @@ def install(writes: ChiefWrites) -> None:
     tf.train.Checkpoint.write = _method(tf.train.Checkpoint.write, writes, returns_path=True)
     tf.train.Checkpoint.save = _checkpoint_save(tf.train.Checkpoint.save, writes)
     tf.train.CheckpointManager.save = _manager_save(tf.train.CheckpointManager.save, writes)
+    tf.data.Dataset.save = _dataset_save(tf.data.Dataset.save, writes)
+    tf.data.experimental.TFRecordWriter.write = _records_write(tf.data.experimental.TFRecordWriter.write, writes)
 
 
 def _method(original: Any, writes: ChiefWrites, *, returns_path: bool = False) -> Any:
@@ -96,6 +98,38 @@ def _manager_save(original: Any, writes: ChiefWrites) -> Any:
         return path
 
     return save
+
+
+def _dataset_save(original: Any, writes: ChiefWrites) -> Any:
+    @functools.wraps(original)
+    def save(self: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
+        if not tf.executing_eagerly():  # an operation, which runs when its function does
+            return original(self, path, *args, **kwargs)
+        outcome = writes.write(_text(path), lambda: original(self, path, *args, **kwargs))
+        return outcome.result if outcome.done_here else _read(self)
+
+    return save
+
+
+def _records_write(original: Any, writes: ChiefWrites) -> Any:
+    @functools.wraps(original)
+    def write(self: Any, dataset: Any) -> Any:
+        if not (tf.executing_eagerly() and isinstance(dataset, tf.data.Dataset)):
+            return original(self, dataset)
+        outcome = writes.write(_text(self._filename), lambda: original(self, dataset))
+        return outcome.result if outcome.done_here else _read(dataset)
+
+    return write
+
+
+def _read(dataset: Any) -> None:
+    """Reads a dataset that the chief has read, in order to write it: else its shuffles would go on differently."""
+    for _ in dataset:
+        pass
+
+
+def _text(path: Any) -> str:
+    return os.fsdecode(path.numpy() if tf.is_tensor(path) else path)
 
 
 def _follow_counter(checkpoint: Any, path: Any) -> None:

@@ -43,7 +43,7 @@ class MpiTransport:
                 "MPI cannot be used as the transport between workers.",
                 got=str(error).strip().splitlines()[0] if str(error) else type(error).__name__,
                 expected="mpi4py and an MPI library (MPICH is on PyPI)",
-                fix="pip install 'paceline[cpu]'   or   paceline run --communication ring ...",
+                fix="pip install mpi4py mpich   or   paceline run --communication ring ...",
             ) from error
         # The launcher's introduction is used up; a process that the script starts must not answer to it.
         for variable in [name for name in os.environ if name.startswith("PMI_")]:

@@ -17,11 +17,12 @@ from paceline.callbacks import alike, one_writer, progress
 from paceline.checkpoint import hooks as save_hooks
 from paceline.checkpoint.chief import ChiefWrites
 from paceline.collectives.transport import Alone, Transport
+from paceline.data import caches
 from paceline.data.distribute import share_dataset
 from paceline.errors import ConfigurationRefused
 from paceline.files import write_whole
 from paceline.journal.status import Phase, StatusReader
-from paceline.session import hooks, state
+from paceline.session import configuration, hooks, state
 from paceline.session.devices import choose_devices
 from paceline.session.observer import SessionObserver
 from paceline.session.script import run_script
@@ -35,6 +36,7 @@ from paceline.strategies.resolver import make_resolver
 from paceline.training import guard
 from paceline.tuning.ring import RingTuning
 from paceline.worker import signals
+from paceline.worker.environment import threads_in_effect
 
 _POLL_S = 0.02
 
@@ -77,7 +79,9 @@ class Session:
         stored = StoredDecisions(Path(self.job["run_dir"]) / "training.json", writes=self.rank == 0, tell=self.tell)
         observer = SessionObserver(transport, self.journal, self.status, self.tell, stored)
         hooks.install(strategy, observer, self.tell)
+        configuration.install(self.job, threads_in_effect(), self.tell)
         save_hooks.install(ChiefWrites(self.rank, self.size, self.status, self.attempt_dir))
+        caches.install(self.rank, self.tell)
         progress.install(observer)
         alike.install(transport)
         one_writer.install(self.rank)

@@ -38,6 +38,9 @@ _TWO_LINES = (
     "dataset = paceline.strategy().experimental_distribute_dataset(dataset)  and  "
     "paceline.strategy().run(train_step, args=(batch,))"
 )
+_NO_MODEL = (
+    "or, where an input is trained and no model (style transfer): paceline run --workers 1 --strategy one-device"
+)
 
 #: Where TensorFlow defines assignments: again in `ResourceVariable`, for weak types, which hides a patched base.
 _VARIABLES = (
@@ -224,5 +227,5 @@ def refuse(got: str, strategy: Any) -> None:
         f"This training loop never combines the gradients of the {count} replicas: each would train by itself.",
         got=got,
         expected="the step inside strategy.run, on a dataset shared out by the strategy (or model.fit)",
-        fix=_TWO_LINES,
+        fix=f"{_TWO_LINES}; {_NO_MODEL}",
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from paceline.errors import ConfigurationRefused
 from paceline.worker.job import Assignment
@@ -23,6 +24,39 @@ _COLLECTIVE_VLOG = (
     "rpc_collective_executor_mgr=2,ring_reducer=2,ring_alg=2,nccl_manager=2,coordination_service=2,"
     "coordination_service_agent=2"
 )
+
+
+class Threads(NamedTuple):
+    """Threads that TensorFlow starts with, as long as its own settings say 0.
+
+    Attributes:
+        intra_op: Within one operation.
+        inter_op: For operations that do not depend on each other.
+    """
+
+    intra_op: int
+    inter_op: int
+
+
+def threads_in_effect() -> Threads:
+    """Returns the threads of TensorFlow in this process, whose environment is set."""
+    return threads(os.environ, len(os.sched_getaffinity(0)))
+
+
+def threads(environ: Mapping[str, str], num_cores: int) -> Threads:
+    """Returns the threads that TensorFlow starts with.
+
+    Source: process_util.cc of TensorFlow 2.19 to 2.21: the variable, and without one a thread for each core.
+
+    Args:
+        environ: The environment of the process.
+        num_cores: Cores that the process may use.
+
+    >>> threads({"TF_NUM_INTRAOP_THREADS": "1"}, 4)
+    Threads(intra_op=1, inter_op=4)
+    """
+    found = (environ.get(f"TF_NUM_{kind}OP_THREADS", "").strip() for kind in ("INTRA", "INTER"))
+    return Threads(*(int(text) if text.isdecimal() and int(text) > 0 else num_cores for text in found))
 
 
 def settings(assignment: Assignment, environ: Mapping[str, str]) -> dict[str, str]:
