@@ -2,6 +2,7 @@ import dataclasses
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import paceline
@@ -33,8 +34,20 @@ def test_every_word_is_taken(name):
         {"bucket_mb": -1.0},
         {"bucket_mb": float("inf")},
         {"bucket_mb": float("nan")},
+        {"bucket_mb": 1e308},
+        {"bucket_mb": 1e-7},
+        {"bucket_mb": 10**400},
+        {"bucket_mb": "25"},
+        {"bucket_mb": None},
+        {"bucket_mb": [25]},
+        {"bucket_mb": True},
+        {"jit": True},
+        {"jit": ["on"]},
+        {"wire_dtype": None},
+        {"wire_dtype": np.dtype("float16")},
+        {"jit": np.array(["on", "off"])},
     ],
-    ids=str,
+    ids=lambda bad: str(bad)[:40],
 )
 def test_bad_values_are_refused_with_a_fix(bad):
     with pytest.raises(UsageError) as caught:

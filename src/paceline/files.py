@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ def write_whole(path: Path, content: Mapping[str, Any]) -> None:
     Raises:
         OSError: It cannot be written; what was begun is removed.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
             # What is no UTF-8 in a name or an argument becomes its own JSON escape.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -20,6 +19,11 @@ BETWEEN_PROCESSES = ("nccl", "ring", "mpi")
 """Transports between workers."""
 IN_ONE_PROCESS = ("nccl", "hierarchical", "one-device")
 """Ways in which replicas of one process are summed."""
+
+LEAST_BUCKET_MB = 2.0**-20
+"""One byte: each gradient by itself."""
+MOST_BUCKET_MB = 2.0**20
+"""One TiB: what no model has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,18 +57,29 @@ class StepOptions:
             ("--wire-dtype", self.wire_dtype, WIRES),
             ("--jit", self.jit, JITS),
         ):
-            if value not in known:
+            if not isinstance(value, str) or value not in known:
+                name = option.strip("-").replace("-", "_")
                 raise UsageError(
-                    f"{option} has no such value", got=f"{option} {value}", expected=" | ".join(known),
-                    fix=f"{option} {known[0]}",
-                )  # fmt: skip
-        if not (math.isfinite(self.bucket_mb) and self.bucket_mb >= 0):
+                    f"{option} has no such value",
+                    got=f"{option} {value}" if isinstance(value, str) else f"{name}={value!r}",
+                    expected=" | ".join(known),
+                    fix=f"{option} {known[0]}   or, in a script,   paceline.StepOptions({name}={known[0]!r})",
+                )
+        if not _is_size(self.bucket_mb):
             raise UsageError(
-                "buckets have a size", got=f"--bucket-mb {self.bucket_mb}", expected="0 (one piece) or more",
-                fix="--bucket-mb 25",
-            )  # fmt: skip
+                "buckets have a size",
+                got=f"--bucket-mb {self.bucket_mb}",
+                expected=f"0 (one piece), or a number from {LEAST_BUCKET_MB:g} to {MOST_BUCKET_MB:g}",
+                fix="--bucket-mb 25   or, in a script,   paceline.StepOptions(bucket_mb=25)",
+            )
 
     @property
     def bucket_bytes(self) -> int:
         """Size of a bucket in bytes; 0: no limit."""
         return int(self.bucket_mb * 2**20)
+
+
+def _is_size(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return value == 0 or LEAST_BUCKET_MB <= value <= MOST_BUCKET_MB

@@ -110,6 +110,7 @@ def test_a_folder_with_main_is_a_script(call, tmp_path):
         (("--bucket-mb", "big", "train.py"), 2, "big"),
         (("train.py", "--bucket-mb", "-1"), 2, "--bucket-mb -1.0"),
         (("train.py", "--bucket-mb", "nan"), 2, "buckets have a size"),
+        (("train.py", "--bucket-mb", "1e308"), 2, "buckets have a size"),
         (("--start-timeout", "soon", "train.py"), 2, "soon"),
         (("--start-timeout", "0", "train.py"), 2, "waits forever"),
         (("--env", "A", "train.py"), 2, "NAME=VALUE"),

@@ -97,3 +97,13 @@ def test_a_worker_that_waits_leaves_its_core_to_others(start):
     late = start("late_worker.py", workers=2).ok().facts[0]
     assert late["waited"] > 3.0
     assert late["used"] < 1.5  # MPI by itself would take all of it
+
+
+def test_two_fits_at_once_are_refused_between_workers(start):
+    for worker in start("two_threads.py", workers=2).facts:
+        ((name, text),) = worker["failures"]
+        assert name == "ScriptRefused" and "Two threads train at once" in text
+
+
+def test_on_one_worker_two_fits_run_at_once(start):
+    assert start("two_threads.py", workers=1).ok().facts[0]["failures"] == []

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from paceline.collectives import ring
-from paceline.collectives.transport import Alone
+from paceline.collectives.transport import Alone, NoWatch
 from paceline.errors import ConfigurationRefused, UsageError
 from paceline.session.compose import Session
 from paceline.step_options import StepOptions
@@ -24,12 +24,12 @@ def session(**changes):
 def test_nccl_without_a_gpu_in_tensorflow_is_refused(monkeypatch):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
     with pytest.raises(ConfigurationRefused, match="TensorFlow sees none here"):
-        session()._transport()
+        session()._transport(NoWatch())
 
 
 def test_an_unknown_transport_is_refused():
     with pytest.raises(ConfigurationRefused, match="'pigeon' in job"):
-        session(transport="pigeon")._transport()
+        session(transport="pigeon")._transport(NoWatch())
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_ring_is_tuned_as_the_job_says(monkeypatch, step, expected):
     made = []
     monkeypatch.setattr(ring.RingTransport, "__init__", lambda self, *args, **named: made.append(named))
     chosen = session(transport="ring", step={**step, "jit": "on"})
-    chosen._transport()
+    chosen._transport(NoWatch())
     assert made == [{"hint": "ring", "tuning": expected}]
     assert chosen.step == StepOptions(jit="on")
 

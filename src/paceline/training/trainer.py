@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -205,10 +206,32 @@ def _observed(name: str, original: Any, strategy: Any, observer: Observer) -> An
         if name in ("fit", "evaluate"):
             epochs = kwargs.get("epochs", args[_EPOCHS_PLACE] if name == "fit" and len(args) > _EPOCHS_PLACE else 1)
             loop = Loop(Pace(observer.chief_says), epochs)
-        with guard.keras_trains(), observer.running(name, self), running(loop):
+        with _alone(name, strategy), guard.keras_trains(), observer.running(name, self), running(loop):
             return original(self, *args, **kwargs)
 
     return method
+
+
+_threads: list[tuple[int, str]] = []
+
+
+@contextlib.contextmanager
+def _alone(name: str, strategy: Any) -> Iterator[None]:
+    """Refuses that two threads train at once between workers: each worker would mix what they send in its own way."""
+    here = threading.get_ident()
+    other = next((what for thread, what in _threads if thread != here), "")
+    if other and getattr(strategy, "transport", None) is not None and strategy.num_replicas_in_sync > 1:
+        raise ScriptRefused(
+            "Two threads train at once, and workers cannot tell whose tensors are whose.",
+            got=f"model.{name}(...) in one thread while model.{other}(...) runs in another",
+            expected="one after the other, where there are several workers",
+            fix="thread.join() before the next call   or   paceline run --workers 1",
+        )
+    _threads.append((here, name))
+    try:
+        yield
+    finally:
+        _threads.remove((here, name))
 
 
 def adopt(model: Any, strategy: Any) -> None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, fields
 
 from paceline.errors import ConfigurationRefused
 
-_MAX = 2**31 - 1  # Source: config.proto, int32 recv_buf_max_chunk and num_channels_per_target (TensorFlow 2.21)
-_LEAST = {"max_subdivs": -1, "chunk_bytes": -1, "channels": 1}
+# Least and most. Source: config.proto, int32 recv_buf_max_chunk (TensorFlow 2.21); more channels or pieces than these
+# only take memory: with a million channels a job does not start.
+_BOUNDS = {"max_subdivs": (-1, 1024), "chunk_bytes": (-1, 2**31 - 1), "channels": (1, 64)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +34,13 @@ class RingTuning:
     channels: int = 1
 
     def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
+        for name, (least, most) in _BOUNDS.items():
             value = getattr(self, name)
-            if type(value) is not int or not least <= value <= _MAX:
+            if type(value) is not int or not least <= value <= most:
                 raise ConfigurationRefused(
                     "RING cannot be tuned so.",
                     got=f"{name}: {value!r}",
-                    expected=f"a whole number from {least} to {_MAX}",
+                    expected=f"a whole number from {least} to {most}",
                     fix="paceline tune",
                 )
 
