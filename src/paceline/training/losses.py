@@ -108,3 +108,20 @@ def _factor(step: ReplicaStep, values: Any, sample_weight: Any, mask: Any, reduc
     mine = tf.stop_gradient(tf.where(step.counts, mine, 0.0))
     everybody = step.sum_over_replicas([mine])[0]
     return tf.stop_gradient(tf.math.divide_no_nan(mine, everybody) * tf.math.divide_no_nan(step.total, step.rows))
+
+
+def of_whole_batches(model: Any) -> list[str]:
+    """Returns the names of a model's losses that are no mean over rows: N replicas have other ones than one device.
+
+    Keras' Dice and Tversky sum over the batch unless they are given axes without it, and Circle compares its rows.
+    """
+    given = getattr(getattr(model, "_compile_loss", None), "_user_loss", None)
+    return [str(getattr(loss, "name", loss)) for loss in tf.nest.flatten(given) if _is_of_whole_batches(loss)]
+
+
+def _is_of_whole_batches(loss: Any) -> bool:
+    if isinstance(loss, (keras.losses.Dice, keras.losses.Tversky)):
+        axes = loss.axis
+        return axes is None or 0 in tf.nest.flatten(axes)
+    named = loss if isinstance(loss, str) else getattr(loss, "__name__", "")
+    return isinstance(loss, keras.losses.Circle) or str(named).lower() in {"dice", "tversky", "circle"}

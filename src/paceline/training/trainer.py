@@ -18,7 +18,7 @@ from keras.src.backend.tensorflow import trainer as keras_trainer
 
 from paceline.data.own_share import dataset_behind, is_own_share
 from paceline.errors import ConfigurationRefused, ScriptRefused
-from paceline.training import gradients, groups, guard, jit
+from paceline.training import decisions, gradients, groups, guard, jit, losses
 from paceline.training.functions import iterating_function
 from paceline.training.pace import Loop, Pace, current_loop, running
 from paceline.training.prediction import predict_function
@@ -85,6 +85,11 @@ def _making(attribute: str, kind: Kind, observer: Observer) -> Callable[..., Any
         if built is not None and not force and getattr(built, "paceline_compiled", None) == choice.use:
             return built
         inner = iterating_function(self, kind, observer.before_step, compiled=choice.use)
+        if self.distribute_strategy.num_replicas_in_sync > 1:
+            for name in losses.of_whole_batches(self):
+                decisions.tell(
+                    f"{self.name}: the loss {name} looks at a whole batch; here at each replica's rows of it"
+                )
 
         def function(data: Any) -> Any:
             return _timed(
