@@ -5,8 +5,10 @@ import sys
 
 import pytest
 
+from paceline.journal.reader import read
+from paceline.journal.writer import JournalWriter
 from paceline.session.script import run_script
-from paceline.worker.crash import format_error
+from paceline.worker.crash import format_error, report
 
 
 @pytest.fixture
@@ -79,3 +81,14 @@ def test_an_error_of_ours_keeps_its_frames():
     except KeyError as error:
         text = format_error(error.with_traceback(error.__traceback__.tb_next))
     assert "session/script.py" in text
+
+
+@pytest.mark.parametrize("way", ["none", "closed"])
+def test_an_error_is_recorded_also_where_nobody_can_be_shown_it(tmp_path, monkeypatch, way):
+    stream = (tmp_path / "closed").open("w")
+    stream.close()
+    monkeypatch.setattr(sys, "stderr", None if way == "none" else stream)
+    journal = JournalWriter(tmp_path / "journal.jsonl", 0)
+    assert report(ValueError("why"), journal) == 1
+    (event,) = read(tmp_path / "journal.jsonl")
+    assert (event.kind, event.fields["text"]) == ("error", "why")

@@ -88,8 +88,8 @@ class Report:
         lines = [f"paceline: {which}{of} on {self._plan.host} {how}: {meaning}"]
         explanation = last_lines(first, pump.tail(first.rank))
         # The chief may have printed the same error and been ended before its own end was seen.
-        is_on_screen = set(explanation) <= set(pump.tail(0))
-        if not is_on_screen and not any(pump.is_shown(rank) for rank in (first.rank, *alike)):
+        shown = [0, *(rank for rank in (first.rank, *alike) if pump.is_shown(rank))]
+        if not any(set(explanation) <= set(pump.tail(rank)) for rank in shown):
             lines += [f"  | {line}" for line in explanation]
         for failure in failures:
             if failure is not first and failure.rank not in alike:

@@ -35,7 +35,7 @@ def main() -> int:
         variables = settings(assignment, os.environ)
         status = _open_files(assignment)
     except PacelineError as error:
-        print(crash.format_error(error), file=sys.stderr, end="")
+        crash.show(crash.format_error(error))
         return error.exit_code
     os.environ.pop("TF_CONFIG", None)  # that of another cluster; this job's is among the variables, where it has one
     os.environ.update(variables)
@@ -93,7 +93,7 @@ def _run_session(assignment: Assignment, journal: JournalWriter, status: StatusW
     except SystemExit as error:
         code = exit_code_of(error)
     except KeyboardInterrupt as error:  # a person's wish, no error: shown, as python does, and not recorded as one
-        print(crash.format_error(error), file=sys.stderr, end="")
+        crash.show(crash.format_error(error))
         code = 130
     except BaseException as error:  # noqa: BLE001  whatever the script raises ends it
         code = crash.report(error, journal)

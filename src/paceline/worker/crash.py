@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import os
 import signal
@@ -39,9 +40,15 @@ def report(error: BaseException, journal: JournalWriter) -> int:
     An error of ours is shown without a traceback: its text says what to do.
     """
     text = format_error(error)
-    print(text, file=sys.stderr, end="", flush=True)
     journal.event("error", type=type(error).__qualname__, text=_text_of(error), traceback=text)
+    show(text)
     return error.exit_code if isinstance(error, PacelineError) else 1
+
+
+def show(text: str) -> None:
+    """Prints to stderr, where there still is one: a script may have closed it."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(text, file=sys.stderr, end="", flush=True)
 
 
 def _text_of(error: BaseException) -> str:
