@@ -8,7 +8,6 @@ from typing import Any
 from paceline.collectives.ring import reuse_instance_keys
 from paceline.data import deterministic, draws
 from paceline.strategies import constructors, default
-from paceline.strategies.job import JobStrategy
 from paceline.strategies.local import LocalStrategy, install_variables
 from paceline.training import (
     decisions,
@@ -40,7 +39,8 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> N
         install_variables(strategy)
         reuse_instance_keys()
     decisions.install(tell)
-    if isinstance(strategy, JobStrategy) and strategy.transport.size > 1:
+    transport = getattr(strategy, "transport", None)  # None: one process
+    if transport is not None and transport.size > 1:
         deterministic.install(decisions.tell)
         draws.install()
     for hook in (variables, metrics, results, losses, gradients, random, exchange):
