@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from paceline.collectives.ring import reuse_instance_keys
+from paceline.data import deterministic, draws
 from paceline.strategies import constructors, default
 from paceline.strategies.local import LocalStrategy, install_variables
 from paceline.training import (
@@ -42,6 +43,10 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> N
         shared_variables.install()
         reuse_instance_keys()
     decisions.install(tell)
+    transport = getattr(strategy, "transport", None)  # None: one process
+    if transport is not None and transport.size > 1:
+        deterministic.install(decisions.tell)
+        draws.install()
     for hook in (variables, metrics, results, losses, gradients, taped, random, exchange, inline):
         hook.install()
     guard.install()

@@ -166,6 +166,8 @@ def check_same_data() -> None:
             "The workers read different data, so what each took of a batch is not a part of one batch.",
             got=f"{steps} step{'s' if steps != 1 else ''} whose global batch was not the same on every worker",
             expected="the same batches in the same order on every worker; paceline gives each worker its rows of them",
-            fix="take out the script's own sharding and seed its shuffles, or hand fit what "
-            "paceline.strategy().distribute_datasets_from_function(make_dataset) returns",
+            fix="take out the script's own sharding, or hand fit what "
+            "paceline.strategy().distribute_datasets_from_function(make_dataset) returns; sort lists of files and what "
+            "comes from sets; let Python functions draw from a generator that they seed themselves "
+            "(np.random.default_rng(1)), and nothing depend on the worker, the host or the time",
         )

@@ -162,6 +162,9 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
     single, many = _single_step(one_step), _many_steps(strategy, step_at, late, has_late_states)
     if not runs_eagerly(model):
         single, many = tf.function(single, reduce_retracing=True), tf.function(many, reduce_retracing=True)
+        # A group is one call. TensorFlow counts the calls and traces of all models together, and warns of retracing
+        # where several short fits trace once each.
+        many._omit_frequent_tracing_warning = True
     peek = tf.function(tf.autograph.experimental.do_not_convert(functools.partial(next_own_share, strategy)))
     own: list[Any] = []
 
