@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.framework import config
 
 
 class _Counters:
@@ -46,7 +47,12 @@ def begin_group(deadline: Any) -> None:
 
 
 def is_late() -> tf.Tensor:
-    """Returns 1 if this worker's group has passed its deadline, else 0: a float32 scalar that travels with the step."""
+    """Returns 1 if this worker's group has passed its deadline, else 0: a float32 scalar that travels with the step.
+
+    Never where a script has asked for deterministic operations: TensorFlow refuses to read a clock there.
+    """
+    if config.is_op_determinism_enabled():
+        return tf.constant(0.0)
     return tf.cast(tf.timestamp() > _get().deadline, tf.float32)
 
 
