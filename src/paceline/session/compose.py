@@ -33,7 +33,7 @@ from paceline.step_options import StepOptions
 from paceline.strategies.job import JobStrategy
 from paceline.strategies.local import LocalStrategy
 from paceline.strategies.resolver import make_resolver
-from paceline.training import guard
+from paceline.training import decisions, guard
 from paceline.tuning.ring import RingTuning
 from paceline.worker import signals
 from paceline.worker.environment import threads_in_effect
@@ -79,7 +79,7 @@ class Session:
         stored = StoredDecisions(Path(self.job["run_dir"]) / "training.json", writes=self.rank == 0, tell=self.tell)
         observer = SessionObserver(transport, self.journal, self.status, self.tell, stored)
         hooks.install(strategy, observer, self.tell)
-        configuration.install(self.job, threads_in_effect(), self.tell)
+        configuration.install(self.job, threads_in_effect(), decisions.tell)
         save_hooks.install(ChiefWrites(self.rank, self.size, self.status, self.attempt_dir))
         caches.install(self.rank, self.tell)
         progress.install(observer)

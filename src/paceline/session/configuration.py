@@ -41,29 +41,22 @@ def install(job: Mapping[str, Any], threads: Threads, tell: Tell) -> None:
     Args:
         job: job.json.
         threads: What TensorFlow has started with.
-        tell: Shows a person one line.
+        tell: Shows a person one line, the first time that it is said.
     """
-    told: set[str] = set()
-
-    def tell_once(text: str) -> None:
-        if text and text not in told:
-            told.add(text)
-            tell(text)
-
     kind = context.Context  # all public names of a function end here, those of tf.compat.v1 too
     for name, now in (("intra", threads.intra_op), ("inter", threads.inter_op)):
         attribute = f"{name}_op_parallelism_threads"
         found = getattr(kind, attribute)
         explain: Explain = functools.partial(explain_threads, name, now)
-        setattr(kind, attribute, property(found.fget, _lenient(found.fset, _without_context(explain), tell_once)))
+        setattr(kind, attribute, property(found.fget, _lenient(found.fset, _without_context(explain), tell)))
     for name, explain in (
         ("set_visible_devices", _explain_visible),
         ("set_logical_device_configuration", _explain_logical),
         ("set_memory_growth", _without_context(explain_memory_growth)),
     ):
-        setattr(kind, name, _lenient(getattr(kind, name), explain, tell_once))
+        setattr(kind, name, _lenient(getattr(kind, name), explain, tell))
     if int(job["num_workers"]) > 1:
-        _keep_cluster(job, tell_once)
+        _keep_cluster(job, tell)
 
 
 def _lenient(original: Any, explain: Explain, tell: Tell) -> Any:
@@ -76,7 +69,8 @@ def _lenient(original: Any, explain: Explain, tell: Tell) -> Any:
         except RuntimeError:
             if self._context_handle is None:  # it has not started: this is about something else
                 raise
-            tell(explain(self, *args, **kwargs))
+            if text := explain(self, *args, **kwargs):
+                tell(text)
             return None
 
     return call

@@ -18,6 +18,7 @@ from paceline.training.agreement import variables_of
 from paceline.training.compiled import compiled_step
 from paceline.training.ending import finish
 from paceline.training.late import LateStates, Place
+from paceline.training.loop import fit_into_a_loop, many_steps
 from paceline.training.run import local_replicas, next_own_share, own_rows, run_on_shares
 from paceline.training.step import Kind, ReplicaStep
 
@@ -149,7 +150,7 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
         compiled: Whether XLA compiles the step, where that can be.
     """
     late = LateStates()
-    step_at = functools.cache(functools.partial(_step_at, model, kind, compiled, late))
+    step_at = functools.cache(lambda place: step_on_batch(model, kind, compiled=compiled, late=late, place=place))
     one_step = step_at(Place.ALONE)
     strategy = model.distribute_strategy
 
@@ -159,7 +160,7 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
 
     single: Any
     many: Any
-    single, many = _single_step(one_step), _many_steps(strategy, step_at, late, has_late_states)
+    single, many = _single_step(one_step), many_steps(strategy, step_at, late, has_late_states)
     if not runs_eagerly(model):
         single, many = tf.function(single, reduce_retracing=True), tf.function(many, reduce_retracing=True)
         # A group is one call. TensorFlow counts the calls and traces of all models together, and warns of retracing
@@ -189,7 +190,7 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
 
     def one_by_one(iterator: Any, steps: int) -> Result:
         logs, done = None, 0
-        with contextlib.suppress(tf.errors.OutOfRangeError):
+        with contextlib.suppress(tf.errors.OutOfRangeError):  # the data end within the group: what was run counts
             for _ in range(steps):
                 logs, done = single(iterator), done + 1
         if not done:
@@ -206,8 +207,7 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
         before_step(model, lambda: trace(model, single, iterator))
         if steps == 1:
             return Result(single(iterator), 1)
-        trace(model, single, iterator)
-        if not (runs_eagerly(model) or _fit_into_a_loop(single.get_concrete_function(iterator).structured_outputs)):
+        if not (runs_eagerly(model) or fit_into_a_loop(single.get_concrete_function(iterator).structured_outputs)):
             return one_by_one(iterator, steps)
         limit = pace.LIMIT_S if hasattr(iterator, "paceline_steps") else float("inf")
         logs, done, paused = many(iterator, tf.constant(steps), tf.constant(time.time() + limit, tf.float64))
@@ -216,10 +216,6 @@ def iterating_function(model: Any, kind: Kind, before_step: BeforeStep, *, compi
         return Result(logs, int(done), bool(paused))
 
     return function
-
-
-def _step_at(model: Any, kind: Kind, compiled: bool, late: LateStates, place: Place) -> Callable[..., Any]:
-    return step_on_batch(model, kind, compiled=compiled, late=late, place=place)
 
 
 def _own_step(model: Any, one_step: Any, made: list[Any], iterator: Any) -> Any:
@@ -265,141 +261,3 @@ def _single_step(one_step: StepFunction) -> StepFunction:
             return one_step(batch)
 
     return tf.autograph.experimental.do_not_convert(single)
-
-
-def _many_steps(
-    strategy: Any, step_at: Callable[[Place], Any], late: LateStates, has_late_states: Callable[[], bool]
-) -> Callable[[Any, Any, Any], tuple[Any, Any, Any]]:
-    """Returns a function of an iterator, a number and a deadline that runs up to so many steps.
-
-    It returns the last step's logs, how many steps were run, and whether they paused: the deadline had passed, and
-    there may be more data.
-
-    Args:
-        strategy: The job's strategy.
-        step_at: Returns the step for a place in a group.
-        late: The states that are summed in the last step only.
-        has_late_states: Whether there are any. Asked when a step by itself has been traced.
-    """
-
-    def eagerly(iterator: Any, steps: Any, deadline: Any) -> tuple[Any, Any, Any]:
-        progress.begin_group(deadline)
-        logs, done = None, 0
-        while done < int(steps) and not (done and progress.pauses(strategy)):
-            optional = iterator.get_next_as_optional()
-            if not optional.has_value():
-                return logs, done, False
-            logs, done = step_at(Place.ALONE)(optional.get_value()), done + 1
-        return logs, done, done < int(steps)
-
-    def many(iterator: Any, steps: Any, deadline: Any) -> tuple[Any, Any, Any]:
-        if tf.executing_eagerly():
-            return eagerly(iterator, steps, deadline)
-        logs_of = _LogsInLoop(step_at(Place.ALONE).get_concrete_function(iterator.element_spec).structured_outputs)
-        run = _with_late_states if has_late_states() else _all_alike
-        progress.begin_group(deadline)
-        logs, done, has_more = run(strategy, iterator, steps, step_at, late, logs_of)
-        return logs_of.packed(logs), done, tf.logical_and(done < steps, has_more)
-
-    return tf.autograph.experimental.do_not_convert(many)
-
-
-def _fit_into_a_loop(logs: Any) -> bool:
-    """Returns whether a loop of TensorFlow's can carry a step's logs: tensors of known rank, or None."""
-    return all(
-        log is None or (isinstance(log, tf.Tensor) and log.shape.rank is not None) for log in tf.nest.flatten(logs)
-    )
-
-
-class _LogsInLoop:
-    """The logs of a step as a loop of TensorFlow's can carry them: flat, without None."""
-
-    def __init__(self, structure: Any) -> None:
-        self._structure = structure
-        self._specs = self.flat(structure)
-
-    def flat(self, logs: Any) -> list[Any]:
-        return [log for log in tf.nest.flatten(logs) if log is not None]
-
-    def packed(self, logs: list[Any]) -> Any:
-        following = iter(logs)
-        filled = [None if log is None else next(following) for log in tf.nest.flatten(self._structure)]
-        return tf.nest.pack_sequence_as(self._structure, filled)
-
-    @property
-    def none_yet(self) -> list[Any]:
-        return [tf.zeros([size or 0 for size in log.shape.as_list()], log.dtype) for log in self._specs]
-
-    @property
-    def shapes(self) -> list[Any]:
-        return [log.shape for log in self._specs]
-
-
-def _all_alike(
-    strategy: Any,
-    iterator: Any,
-    steps: Any,
-    step_at: Callable[[Place], Any],
-    late: LateStates,
-    logs_of: _LogsInLoop,
-) -> tuple[list[Any], Any, Any]:
-    """Returns the last logs, how many steps were run, and whether there may be data for more."""
-    del late
-
-    def condition(goes_on: Any, done: Any, optional: Any, logs: Any) -> Any:
-        del done, logs
-        return tf.logical_and(goes_on, optional.has_value())
-
-    def body(goes_on: Any, done: Any, optional: Any, logs: Any) -> Any:
-        del logs
-        logs = logs_of.flat(step_at(Place.ALONE)(optional.get_value()))
-        done += 1
-        goes_on = tf.logical_and(done < steps, tf.logical_not(progress.pauses(strategy)))
-        return goes_on, done, tf.cond(goes_on, iterator.get_next_as_optional, lambda: optional), logs
-
-    first = iterator.get_next_as_optional()
-    goes_on, done, _, logs = tf.while_loop(
-        condition,
-        body,
-        [tf.constant(True), tf.constant(0), first, logs_of.none_yet],
-        shape_invariants=[tf.TensorShape([]), tf.TensorShape([]), first._type_spec, logs_of.shapes],
-        parallel_iterations=1,
-    )
-    return logs, done, tf.logical_not(goes_on)
-
-
-def _with_late_states(
-    strategy: Any,
-    iterator: Any,
-    steps: Any,
-    step_at: Callable[[Place], Any],
-    late: LateStates,
-    logs_of: _LogsInLoop,
-) -> tuple[list[Any], Any, Any]:
-    """Does the same where the last step differs: a step is the last one if there are no data for another."""
-
-    def condition(goes_on: Any, done: Any, optional: Any, following: Any) -> Any:
-        del done, optional
-        return tf.logical_and(goes_on, following.has_value())
-
-    def body(goes_on: Any, done: Any, optional: Any, following: Any) -> Any:
-        step_at(Place.WITHIN)(optional.get_value())
-        done += 1
-        # What has been fetched is trained on: a pause shows in that nothing more is.
-        goes_on = tf.logical_and(done + 1 < steps, tf.logical_not(progress.pauses(strategy)))
-        return goes_on, done, following, tf.cond(goes_on, iterator.get_next_as_optional, lambda: following)
-
-    late.begin()
-    first = iterator.get_next_as_optional()
-    second = tf.cond(tf.logical_and(steps > 1, first.has_value()), iterator.get_next_as_optional, lambda: first)
-    goes_on, done, last, _ = tf.while_loop(
-        condition,
-        body,
-        [steps > 1, tf.constant(0), first, second],
-        shape_invariants=[tf.TensorShape([]), tf.TensorShape([]), first._type_spec, first._type_spec],
-        parallel_iterations=1,
-    )
-    logs = tf.cond(
-        last.has_value(), lambda: logs_of.flat(step_at(Place.LAST)(last.get_value())), lambda: logs_of.none_yet
-    )
-    return logs, done + tf.cast(last.has_value(), tf.int32), tf.logical_not(goes_on)
