@@ -128,7 +128,7 @@ def judge(
     """
     refusal = (
         _refuse_platform(platform, parse(python))
-        or _refuse_environment(environ)
+        or refuse_environment(environ)
         or _refuse_tensorflow(tensorflow)
         or _refuse_keras(keras)
     )
@@ -187,7 +187,8 @@ def _refuse_platform(platform: str, python: Version) -> Verdict | None:
     return None
 
 
-def _refuse_environment(environ: Mapping[str, str]) -> Verdict | None:
+def refuse_environment(environ: Mapping[str, str]) -> Verdict | None:
+    """Returns why an environment asks for a Keras that paceline does not train; None: it does not."""
     if environ.get("TF_USE_LEGACY_KERAS", "").strip().lower() in _LEGACY_VALUES:
         reason = "TF_USE_LEGACY_KERAS asks for tf_keras (Keras 2), which paceline does not train"
         return _refused(reason, "unset TF_USE_LEGACY_KERAS")

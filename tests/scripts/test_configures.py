@@ -46,6 +46,29 @@ def test_what_is_without_effect_is_told_once(result):
     assert all("experimental_connect_to_cluster" in line for line in told), told
 
 
+def test_variables_that_come_too_late_are_told_once(result):
+    (line,) = result.notes("os.environ")
+    assert "'TF_GPU_THREAD_COUNT'] = '17' is without effect" in line
+    assert "--env TF_GPU_THREAD_COUNT=17" in line
+    assert result.same("child") == "17"  # what the script starts finds it
+
+
+def test_a_keras_that_is_not_trained_is_refused_where_the_script_asks_for_it(result):
+    for name in ("KERAS_BACKEND=jax", "TF_USE_LEGACY_KERAS=1"):
+        kind, code, text = result.same(name)
+        assert (kind, code) == ("ConfigurationRefused", 78)
+        assert f"{name} in os.environ of the script" in text
+    assert result.same("TF_USE_LEGACY_KERAS=0") is None
+
+
+def test_legacy_keras_trains_on_one_replica_only(results):
+    assert results["one worker"].same("a step of legacy Keras") is None
+    for name in ("two workers", "two replicas"):
+        kind, code, text = results[name].same("a step of legacy Keras")
+        assert (kind, code) == ("ScriptRefused", 78)
+        assert "--workers 1" in text
+
+
 def test_the_jobs_own_cluster_is_not_connected_to_again(results):
     assert results["two workers"].notes(r"experimental_connect_to_cluster\(127.0.0.1:\d+, 127.0.0.1:\d+\) is without")
     for name in ("one worker", "two replicas"):

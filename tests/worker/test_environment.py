@@ -59,9 +59,10 @@ def test_env_of_the_job_wins():
 
 
 @pytest.mark.parametrize("where", ["environ", "env"])
-def test_another_backend_is_refused(where):
-    with pytest.raises(ConfigurationRefused, match="KERAS_BACKEND=jax") as refused:
-        of(**{where: {"KERAS_BACKEND": "jax"}})
+@pytest.mark.parametrize(("name", "value"), [("KERAS_BACKEND", "jax"), ("TF_USE_LEGACY_KERAS", "1")])
+def test_another_keras_is_refused(where, name, value):
+    with pytest.raises(ConfigurationRefused, match=f"{name}={value}") as refused:
+        of(**{where: {name: value}})
     assert refused.value.exit_code == 78
 
 

@@ -22,7 +22,7 @@ from paceline.data.distribute import share_dataset
 from paceline.errors import ConfigurationRefused
 from paceline.files import write_whole
 from paceline.journal.status import Phase, StatusReader
-from paceline.session import configuration, hooks, state
+from paceline.session import configuration, environment, hooks, state
 from paceline.session.devices import choose_devices
 from paceline.session.observer import SessionObserver
 from paceline.session.script import run_script
@@ -80,6 +80,7 @@ class Session:
         observer = SessionObserver(transport, self.journal, self.status, self.tell, stored)
         hooks.install(strategy, observer, self.tell)
         configuration.install(self.job, threads_in_effect(), decisions.tell)
+        environment.install(decisions.tell)
         save_hooks.install(ChiefWrites(self.rank, self.size, self.status, self.attempt_dir))
         caches.install(self.rank, self.tell)
         progress.install(observer)

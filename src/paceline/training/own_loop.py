@@ -15,6 +15,7 @@ import tensorflow as tf
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.util import tf_decorator
 
+from paceline.errors import ScriptRefused
 from paceline.training import current
 from paceline.training.ending import finish
 from paceline.training.inline import converted
@@ -37,6 +38,7 @@ def around_run(function: Any) -> Any:
     """
     if getattr(function, _OURS, False) or current.current_step() is not None:
         return function
+    _refuse_legacy_keras(function)
     if isinstance(function, polymorphic_function.Function):
         if function not in _clones:
             inside = _shared(converted(function))
@@ -46,6 +48,21 @@ def around_run(function: Any) -> Any:
             )
         return _clones[function]
     return _shared(tf.__internal__.autograph.tf_convert(function, tf.__internal__.autograph.control_status_ctx()))
+
+
+def _refuse_legacy_keras(function: Any) -> None:
+    """Raises ScriptRefused for the steps of Keras 2 on several replicas: nothing here is under its loops."""
+    innermost = tf_decorator.unwrap(getattr(function, "python_function", function))[1]
+    module = getattr(innermost, "__module__", None) or ""
+    count = tf.distribute.get_strategy().num_replicas_in_sync
+    if count > 1 and module.partition(".")[0] == "tf_keras":
+        raise ScriptRefused(
+            f"A model of legacy Keras (tf_keras) would train on {count} replicas, and its losses and metrics would be "
+            "each worker's own.",
+            got=f"{innermost.__qualname__} of {module}",
+            expected="a model of Keras 3: import keras, not tf_keras",
+            fix="paceline run --workers 1 ..., or see https://keras.io/guides/migrating_to_keras_3/",
+        )
 
 
 def _shared(function: Any) -> Any:

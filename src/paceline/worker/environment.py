@@ -7,11 +7,12 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from paceline import versions
 from paceline.errors import ConfigurationRefused
 from paceline.worker.job import Assignment
 
 # Libraries that start a pool of threads of their own inside each worker.
-_POOL_VARIABLES = (
+POOL_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -24,6 +25,10 @@ _COLLECTIVE_VLOG = (
     "rpc_collective_executor_mgr=2,ring_reducer=2,ring_alg=2,nccl_manager=2,coordination_service=2,"
     "coordination_service_agent=2"
 )
+
+
+#: They choose which Keras a program gets.
+KERAS_VARIABLES = ("KERAS_BACKEND", "TF_USE_LEGACY_KERAS")
 
 
 class Threads(NamedTuple):
@@ -66,12 +71,13 @@ def settings(assignment: Assignment, environ: Mapping[str, str]) -> dict[str, st
     defaults. ``TF_CONFIG`` and ``CUDA_VISIBLE_DEVICES`` say what the job decided.
 
     Raises:
-        ConfigurationRefused: Keras is set to a backend other than TensorFlow.
+        ConfigurationRefused: A Keras other than Keras 3 on TensorFlow is asked for.
     """
     job = assignment.job
     asked = {str(key): str(value) for key, value in job.get("env", {}).items()}
     present = {**environ, **asked}
-    _check_backend(present, "env of the job" if "KERAS_BACKEND" in asked else "the environment")
+    for name in KERAS_VARIABLES:
+        check_keras(name, present.get(name, ""), "env of the job" if name in asked else "the environment")
     result = dict(_defaults(job, assignment))
     result = {key: value for key, value in result.items() if key not in present}
     result.update(asked)
@@ -93,7 +99,7 @@ def _defaults(job: Mapping[str, Any], assignment: Assignment) -> Mapping[str, st
     intra_op, inter_op = int(threads.get("intra_op", 0)), int(threads.get("inter_op", 0))
     if intra_op > 0:
         result["TF_NUM_INTRAOP_THREADS"] = str(intra_op)
-        result.update(dict.fromkeys(_POOL_VARIABLES, str(intra_op)))
+        result.update(dict.fromkeys(POOL_VARIABLES, str(intra_op)))
     if inter_op > 0:
         result["TF_NUM_INTEROP_THREADS"] = str(inter_op)
     if job.get("verbose_communication"):
@@ -105,12 +111,19 @@ def _defaults(job: Mapping[str, Any], assignment: Assignment) -> Mapping[str, st
     return result
 
 
-def _check_backend(present: Mapping[str, str], source: str) -> None:
-    backend = present.get("KERAS_BACKEND", "")
-    if backend not in ("", "tensorflow"):
+def check_keras(name: str, value: str, source: str) -> None:
+    """Raises ConfigurationRefused if a variable asks for a Keras that paceline does not train.
+
+    Args:
+        name: One of `KERAS_VARIABLES`.
+        value: What it is set to; empty: it is not set.
+        source: Where, in a person's words.
+    """
+    refuse = versions.refuse_environment({name: value})
+    if refuse is not None:
         raise ConfigurationRefused(
-            "paceline trains Keras on TensorFlow only.",
-            got=f"KERAS_BACKEND={backend} in {source}",
-            expected="KERAS_BACKEND=tensorflow, or not set",
-            fix="unset KERAS_BACKEND",
+            "paceline trains Keras 3 on TensorFlow only.",
+            got=f"{name}={value} in {source}",
+            expected="KERAS_BACKEND=tensorflow, or not set" if name == "KERAS_BACKEND" else f"{name} not set",
+            fix=f"take {name} out of {source}",
         )

@@ -1,8 +1,15 @@
 """Configures TensorFlow in its first lines, in every way that TensorFlow has; then trains."""
 
 import os
+import subprocess
 
-import tensorflow as tf
+# What is so already, what is read later, and what is not.
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+os.environ["XLA_FLAGS"] = ""
+for _ in range(2):
+    os.environ["TF_GPU_THREAD_COUNT"] = "17"
+
+import tensorflow as tf  # noqa: E402
 
 config, experimental = tf.config, tf.config.experimental
 cpus = config.list_physical_devices("CPU")
@@ -80,4 +87,18 @@ with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
     model = keras.Sequential([keras.Input([6]), keras.layers.Dense(3)])
     model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 history = model.fit(*table(), batch_size=10, epochs=2, shuffle=False, verbose=0)
+
+
+def of_keras_2(x):
+    """Looks like a step of legacy Keras."""
+    return 2 * x
+
+
+of_keras_2.__module__ = "tf_keras.src.engine.training"
+with caught("a step of legacy Keras"):
+    tf.distribute.get_strategy().run(of_keras_2, args=(tf.constant(1.0),))
+for variable, value in (("KERAS_BACKEND", "jax"), ("TF_USE_LEGACY_KERAS", "1"), ("TF_USE_LEGACY_KERAS", "0")):
+    with caught(f"{variable}={value}"):
+        os.environ[variable] = value
+note(child=subprocess.check_output(["sh", "-c", "echo $TF_GPU_THREAD_COUNT"]).decode().strip())
 note(loss=history.history["loss"], digest=digest(*model.get_weights()))
