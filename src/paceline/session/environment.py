@@ -14,6 +14,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import tensorflow as tf
+
 from paceline.worker.environment import KERAS_VARIABLES, POOL_VARIABLES, check_keras
 
 #: Read when a library starts, so that a later value is without effect.
@@ -32,6 +34,7 @@ def install(tell: Callable[[str], None]) -> None:
         tell: Shows a person one line, the first time that it is said.
     """
     kind, in_effect, pid = type(os.environ), dict(os.environ), os.getpid()
+    sees_gpus = bool(tf.config.list_logical_devices("GPU"))
     original = kind.__setitem__
 
     @functools.wraps(original)
@@ -40,19 +43,20 @@ def install(tell: Callable[[str], None]) -> None:
         if self is os.environ and os.getpid() == pid:
             if key in KERAS_VARIABLES:
                 check_keras(key, value, "os.environ of the script")
-            elif text := explain(in_effect, key, value):
+            elif text := explain(in_effect, key, value, sees_gpus=sees_gpus):
                 tell(text)
 
     kind.__setitem__ = set_item  # type: ignore[method-assign]
 
 
-def explain(in_effect: Mapping[str, str], name: str, value: str) -> str:
+def explain(in_effect: Mapping[str, str], name: str, value: str, *, sees_gpus: bool = False) -> str:
     """Returns what is said of a variable that comes too late; empty if it does not, or is so already.
 
     Args:
         in_effect: The variables with which the worker has started.
         name: What the script sets.
         value: To what.
+        sees_gpus: Whether TensorFlow has started with GPUs.
 
     >>> explain({"OMP_NUM_THREADS": "1"}, "OMP_NUM_THREADS", "1")
     ''
@@ -62,6 +66,6 @@ def explain(in_effect: Mapping[str, str], name: str, value: str) -> str:
         return ""
     said = f"os.environ[{name!r}] = {value!r} is without effect: TensorFlow has started"
     if name == _DEVICES:
-        hides = value in _NO_GPU and now is not None and now in _NO_GPU
-        return "" if hides else f'{said}; paceline run --devices 0,1 chooses GPUs, --devices "" hides them'
+        is_so = not sees_gpus and (value in _NO_GPU or now is None)
+        return "" if is_so else f'{said}; paceline run --devices 0,1 chooses GPUs, --devices "" hides them'
     return f"{said}; paceline run --env {name}={value} sets it" if name in READ_AT_START else ""
