@@ -99,7 +99,9 @@ def sum_dense(
     return sums
 
 
-def sum_slices(slices: tf.IndexedSlices, gather_rows: Callable[[tf.Tensor], tf.Tensor]) -> tf.IndexedSlices:
+def sum_slices(
+    slices: tf.IndexedSlices, gather_rows: Callable[[tf.Tensor], tf.Tensor], num_alike: int = 0
+) -> tf.IndexedSlices:
     """Returns the sum of sparse gradients over replicas, as slices: the rows of all replicas one after the other.
 
     Never dense: what travels is the rows that were looked up, not the table.
@@ -108,9 +110,31 @@ def sum_slices(slices: tf.IndexedSlices, gather_rows: Callable[[tf.Tensor], tf.T
     Args:
         slices: `values [n, ...]`, `indices [n]`; `n` may differ between replicas.
         gather_rows: Puts the rows of all replicas together, in replica order.
+        num_alike: The number of replicas, where each is to have looked up the same rows (positions, not what the data
+            say). One device has one slice for each of them, and optimizers tell it from several of one row: if the
+            indices are the same indeed, values are added. 0: each replica has rows of its own.
     """
-    return tf.IndexedSlices(
-        values=gather_rows(slices.values),
-        indices=gather_rows(slices.indices),
-        dense_shape=slices.dense_shape,
-    )
+    values, indices = gather_rows(slices.values), gather_rows(slices.indices)
+    if num_alike > 1:
+        values, indices = _added_where_alike(values, indices, num_alike)
+    return tf.IndexedSlices(values=values, indices=indices, dense_shape=slices.dense_shape)
+
+
+def _added_where_alike(values: tf.Tensor, indices: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Adds the values of `count` equal parts if these have the same indices. The same on every replica."""
+    size, row = tf.shape(indices)[0], tf.shape(values)[1:]
+
+    def parts() -> tf.Tensor:
+        return tf.reshape(indices, [count, -1])
+
+    def are_alike() -> tf.Tensor:
+        return tf.reduce_all(tf.equal(parts(), parts()[:1]))
+
+    def added() -> tuple[tf.Tensor, tf.Tensor]:
+        by_part = tf.reshape(values, tf.concat([[count, -1], row], axis=0))
+        return tf.reshape(tf.reduce_sum(by_part, axis=0), tf.concat([[-1], row], axis=0)), parts()[0]
+
+    alike = tf.cond(tf.equal(size % count, 0), are_alike, lambda: tf.constant(False))
+    summed, once = tf.cond(alike, added, lambda: (values, indices))
+    summed.set_shape([None, *values.shape[1:]])
+    return summed, once

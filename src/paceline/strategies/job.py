@@ -155,7 +155,11 @@ class JobExtended(one_device_strategy.OneDeviceExtended):
     # -- sums --------------------------------------------------------------------------------
 
     def sum_all(
-        self, values: Sequence[Any], wires: Sequence[tf.DType] | None = None, bucket_bytes: int = 0
+        self,
+        values: Sequence[Any],
+        wires: Sequence[tf.DType] | None = None,
+        bucket_bytes: int = 0,
+        alike: Sequence[bool] | None = None,
     ) -> list[Any]:
         """Returns the sums over workers of dense tensors and of `IndexedSlices`. Collective: yes.
 
@@ -163,6 +167,7 @@ class JobExtended(one_device_strategy.OneDeviceExtended):
             values: Alike on every worker, but for the number of rows of slices.
             wires: What each dense tensor travels as; its own dtype by default.
             bucket_bytes: See `paceline.collectives.fused.pack`.
+            alike: For each value whether it is slices of which every worker has the same (`fused.sum_slices`).
         """
         if forbidden.is_forbidden():
             return list(values)
@@ -173,7 +178,8 @@ class JobExtended(one_device_strategy.OneDeviceExtended):
             results[i] = total
         for i, value in enumerate(values):
             if isinstance(value, tf.IndexedSlices):
-                results[i] = sum_slices(value, self.transport.gather_rows)
+                num_alike = self.transport.size if alike is not None and alike[i] else 0
+                results[i] = sum_slices(value, self.transport.gather_rows, num_alike)
         return results
 
     def _mean_from_sum(self, value: Any) -> Any:

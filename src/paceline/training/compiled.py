@@ -28,13 +28,15 @@ class _Layout(NamedTuple):
     Attributes:
         plan: What is done with the sums.
         is_slices: For each addend, whether it is `IndexedSlices`.
+        alike: For each of these, whether all replicas look up the same rows.
         dense: Where the other addends lie.
         before: Where the states' values from before the step lie.
-        attempts: How many collectives were asked for in the step's middle.
+        attempts: Whether anything keeps the step from being cut: collectives in its middle, addends of no fixed shape.
     """
 
     plan: Plan
     is_slices: list[bool]
+    alike: list[bool]
     dense: list[Piece]
     before: list[Piece]
     attempts: int
@@ -63,7 +65,7 @@ def compiled_step(
 
     The function takes a replica's share, or the global batch alone: then the share is taken inside, where it costs
     next to nothing. It returns None, and has done nothing, where that cannot be: something is exchanged in the step's
-    middle.
+    middle, or a log has no fixed shape.
 
     Args:
         model: The model.
@@ -79,11 +81,12 @@ def compiled_step(
         if not share:
             data, *rest = own_rows(data)
             share = tuple(rest)
-        step = ReplicaStep(kind, *share, puts_off=True, known=seen, late=late, place=place, is_late=is_late)
+        step = ReplicaStep(kind, *share, puts_off=True, known=seen, late=late, place=place, is_late=is_late, data=data)
         with current.entered(step), no_collectives() as counted:
             plan, tensors = collect(step, step_of(data))
         step.remember(seen)
-        layout, packed = _packed(step, plan, tensors, counted.count, share)
+        undefined = any(_is_undefined(value) for value in [*tensors.gradients, *tensors.rest])
+        layout, packed = _packed(step, plan, tensors, counted.count + undefined, share)
         layouts[:] = [layout]
         return packed
 
@@ -105,6 +108,8 @@ def compiled_step(
         packed = first(is_late, data, *share)
         share = tuple(packed.share)
         step = ReplicaStep(kind, *share)
+        for slices, alike in zip(packed.slices, layouts[0].alike, strict=True):
+            step.mark_alike(slices, alike=alike)
         sums = step.sum_over_replicas([*packed.buffers, *packed.slices])
         buffers, slices = sums[: len(packed.buffers)], sums[len(packed.buffers) :]
         logs, signals = second(buffers, slices, packed.before, *share)
@@ -112,6 +117,10 @@ def compiled_step(
         return logs
 
     return step_in_two_halves
+
+
+def _is_undefined(value: Any) -> bool:
+    return not isinstance(value, tf.IndexedSlices) and not value.shape.is_fully_defined()
 
 
 def _compiled(function: Any) -> Any:
@@ -131,5 +140,6 @@ def _packed(
     buffers, pieces = pack([value for _, value in dense], wires, bucket_bytes)
     before, before_pieces = pack(tensors.before)
     slices = [value for value in addends if isinstance(value, tf.IndexedSlices)]
-    layout = _Layout(plan, is_slices, pieces, before_pieces, attempts)
+    alike = [step.looks_up_alike(value) for value in slices]
+    layout = _Layout(plan, is_slices, alike, pieces, before_pieces, attempts)
     return layout, _Packed(buffers, slices, before, [tf.convert_to_tensor(part) for part in share])

@@ -163,6 +163,7 @@ def _state_part(step: ReplicaStep, variable: Any, old: Any) -> Any:
 def _log_part(step: ReplicaStep, value: Any) -> Any:
     value = tf.convert_to_tensor(value)
     if value.dtype.is_floating:
+        value = step.as_mean(value)
         return tf.where(step.counts, value * tf.cast(step.weight, value.dtype), tf.zeros_like(value))
     number = tf.cast(value, tf.int64)
     return tf.where(tf.equal(step.replica, 0), number, tf.zeros_like(number))

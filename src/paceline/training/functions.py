@@ -63,7 +63,7 @@ def replica_function(
     seen = _seen_before(model, kind)
 
     def whole_step(data: Any, *share: Any) -> Any:
-        step = ReplicaStep(kind, *share, puts_off=puts_off, known=seen, late=late, place=place)
+        step = ReplicaStep(kind, *share, puts_off=puts_off, known=seen, late=late, place=place, data=data)
         with current.entered(step):
             logs = finish(step, step_of(data), model.metrics)
         step.remember(seen)
@@ -85,7 +85,9 @@ def replica_function(
             logs = in_two_halves(data, *share)
             if logs is not None:
                 return logs
-            reasons.append("replicas exchange something in its middle (synchronised BatchNorm, a mask)")
+            reasons.append(
+                "replicas exchange something in its middle (synchronised BatchNorm, a mask), or a log has no shape"
+            )
         decisions.tell(f"{model.name}: XLA does not compile its {_STEPS[kind]}: {reasons[0]}")
         if not share:
             data, *rest = own_rows(data)

@@ -63,6 +63,9 @@ def _reducing(apply: Any) -> Any:
             return apply(self, grads, trainable_variables)
         grads = list(grads)
         variables = list(self._trainable_variables if trainable_variables is None else trainable_variables)
+        for gradient, variable in zip(grads, variables, strict=False):
+            if isinstance(gradient, tf.Tensor):  # known even where the graph has lost it (a Dense on three axes)
+                gradient.set_shape(variable.shape)
         if step.puts_off and not step.put_off:
             step.put_off.append(PutOff(self, grads, variables))
             return None

@@ -12,20 +12,31 @@ mean_with_sample_weight     by sum of weights    (sum / sum of all) * total / ro
 sum                         by nothing           total / rows
 =========================== ==================== =================================
 
+A function of the script's own that returns a number, an own `compute_loss` and `add_loss` are looked at in the graph
+(`growth.py`): a sum over rows gets its factor; what is neither mean nor sum is told.
+
 Source: the divisors in `keras/src/losses/loss.py` (`reduce_values`, `apply_mask`).
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 from typing import Any
 
 import keras
 import tensorflow as tf
 from keras.layers import Layer
+from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
 from keras.src.losses import loss as loss_module
+from keras.src.trainers.trainer import Trainer
 
+from paceline.training import decisions
 from paceline.training.current import current_step
+from paceline.training.growth import MEAN
 from paceline.training.step import Kind, ReplicaStep
+
+_KERAS_OWN = (Trainer.compute_loss, keras.Model.compute_loss)
 
 
 def install() -> None:
@@ -45,14 +56,80 @@ def install() -> None:
         step = _mean_step()
         if step is None or loss.shape.rank != 0:
             return loss
+        if values.shape.rank == 0 and reduction != "sum":
+            tell_if_whole(step, values, "a loss function that returns one number")
+            return step.as_mean(loss)
         factor = _factor(step, values, sample_weight, mask, reduction)
-        return loss if factor is None else loss * tf.cast(factor, loss.dtype)
+        loss = loss if factor is None else loss * tf.cast(factor, loss.dtype)
+        step.growths.note(loss, MEAN)
+        return loss
 
+    tf.nn.compute_average_loss = _of_one_device(tf.nn.compute_average_loss, among="global_batch_size")
+    tf.nn.scale_regularization_loss = _of_one_device(tf.nn.scale_regularization_loss)
+    for owner, name, what in (
+        (TensorFlowTrainer, "_aggregate_additional_loss", "what add_loss was given"),
+        (Trainer, "_compute_loss", "what an own compute_loss returns"),
+    ):
+        setattr(owner, name, _as_mean(getattr(owner, name), what))
     if _sums_activity_regularizers():
         Layer.activity_regularizer = property(_activity_regularizer, _set_activity_regularizer)
     loss_module.reduce_weighted_values = corrected
     loss_module.scale_loss_for_distribution = lambda value: value if _mean_step() else scale(value)
     loss_module.unscale_loss_for_distribution = lambda value: value if _mean_step() else unscale(value)
+
+
+def _of_one_device(original: Any, among: str = "") -> Any:
+    """Returns a function of TensorFlow's that divides by the number of replicas, for sums of an own loop to be means.
+
+    In `fit` replicas are averaged already, and a script that calls it there means what one device computes.
+
+    Args:
+        original: The function.
+        among: It does not divide where this argument is given.
+    """
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        loss = original(*args, **kwargs)
+        step = _mean_step()
+        given = among and signature.bind(*args, **kwargs).arguments.get(among) is not None
+        return loss if step is None or given else loss * tf.cast(step.num_replicas, loss.dtype)
+
+    return function
+
+
+def _as_mean(original: Any, what: str) -> Any:
+    """Returns a method of a model's that computes a loss: a mean over this replica's rows where it is a sum."""
+
+    @functools.wraps(original)
+    def compute(self: Any, *args: Any, **kwargs: Any) -> Any:
+        loss = original(self, *args, **kwargs)
+        step = _mean_step()
+        # Of Keras' own the parts are means already.
+        own = what.startswith("what add_loss") or type(self).compute_loss not in _KERAS_OWN
+        if step is None or not own or not isinstance(loss, tf.Tensor):
+            return loss
+        tell_if_whole(step, loss, f"{self.name}: {what}")
+        return step.as_mean(loss)
+
+    return compute
+
+
+def tell_if_whole(step: ReplicaStep, loss: Any, what: str) -> None:
+    """Tells of a loss that is no mean and no sum over rows: N replicas have other ones than one device.
+
+    Args:
+        step: The running step.
+        loss: A tensor.
+        what: What it is, in a person's words.
+    """
+    growth = step.growths.of(loss) if step.num_replicas > 1 else None
+    if growth is not None and growth.is_whole:
+        decisions.tell(
+            f"{what} is no mean or sum over rows, as far as its graph shows: each of the {step.num_replicas} replicas "
+            "computes it of its own rows, and the mean of these is taken"
+        )
 
 
 def _sums_activity_regularizers() -> bool:

@@ -16,7 +16,7 @@ def install() -> None:
 
     On one device a scalar (`loss_tracker.update_state(loss)`) adds itself and a count
     of one. Each of N replicas has a scalar over its own rows: weighted by its share of
-    the rows the N together add the global batch's scalar and a count of one.
+    the rows the N together add the global batch's scalar and a count of one. A sum over rows is made a mean for that.
     """
     original = Mean.update_state
 
@@ -24,7 +24,7 @@ def install() -> None:
     def update_state(self: Any, values: Any, sample_weight: Any = None) -> Any:
         step = current_step()
         if step is not None and step.kind in (Kind.FIT, Kind.TEST) and sample_weight is None and _is_scalar(values):
-            sample_weight = step.weight
+            values, sample_weight = step.as_mean(values), step.weight
         return original(self, values, sample_weight)
 
     Mean.update_state = update_state

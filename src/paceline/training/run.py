@@ -49,7 +49,7 @@ def run_on_shares(strategy: Any, function: ReplicaFunction, batch: Any, *, own_s
         _check_rows(batch)
         return [strategy.run(function, args=(without_optionals(batch),))]
     if own_share:
-        shares = [Share(*share) for share in batch]
+        shares = [Share(tf.nest.map_structure(_of_any_rows, share[0]), *share[1:]) for share in batch]
     elif strategy.num_replicas_in_sync == 1:
         shares = [whole(batch)]
     else:
@@ -78,6 +78,16 @@ def own_rows(batch: Any) -> Share:
     """Returns the running replica's share of a global batch. Called in a replica context. Collective: no."""
     context = tf.distribute.get_replica_context()
     return take_share(batch, context.replica_id_in_sync_group, context.num_replicas_in_sync)
+
+
+def _of_any_rows(leaf: Any) -> Any:
+    """Returns a part of a batch whose number of rows a graph does not know.
+
+    A step that divides by it must divide by a tensor: `paceline.training.growth` tells that from a script's own number.
+    """
+    if isinstance(leaf, tf.Tensor) and leaf.shape.rank and leaf.shape[0] is not None and not tf.executing_eagerly():
+        return tf.raw_ops.PlaceholderWithDefault(input=leaf, shape=[None, *leaf.shape[1:]])
+    return leaf
 
 
 def _is_dense(batch: Any) -> bool:

@@ -13,8 +13,12 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from paceline.collectives.fused import sum_dense, sum_slices
+from paceline.data.share import leaves
 from paceline.training import guard, progress
+from paceline.training.growth import COUNT, FIXED, MEAN, SUM, Form, Growths
 from paceline.training.late import LateStates, Place
+
+_ALIKE = "paceline_alike"
 
 
 class Kind(enum.Enum):
@@ -51,9 +55,11 @@ class ReplicaStep:
         late: The states that are summed in a group's last step only.
         place: Where in a group of steps this one stands.
         is_late: Whether this worker's group of steps should pause (`progress.is_late`); by default asked now.
+        data: This replica's share of the batch, where the step is traced that computes with it.
 
     Attributes:
         put_off: Updates that wait for the end of the step.
+        growths: How tensors of the step grow with the rows.
         reduced: Gradients that were summed when they were taken from a tape.
     """
 
@@ -69,6 +75,7 @@ class ReplicaStep:
         late: LateStates | None = None,
         place: Place = Place.ALONE,
         is_late: Any = None,
+        data: Any = None,
     ) -> None:
         self.kind = kind
         self.context = tf.distribute.get_replica_context()
@@ -87,6 +94,9 @@ class ReplicaStep:
         self.reduced: list[Any] = []
         self.loss_is_weighted = False
         self._sums_itself = False
+        self.growths = Growths(leaves(data))
+        for tensor, growth in ((self.rows, COUNT), (self.weight, COUNT), (self.total, FIXED)):
+            self.growths.note(tensor, growth)
         self.before: dict[int, tuple[Any, Any]] = {}
         self.results: dict[int, tuple[Any, Any, str | None]] = {}
         self._late = late or LateStates()
@@ -154,9 +164,12 @@ class ReplicaStep:
         guard.note_exchange()
         self._sums_itself = True
         try:
-            return self._sum(values, num_gradients)
+            sums = self._sum(values, num_gradients)
         finally:
             self._sums_itself = False
+        for total in sums:
+            self.growths.note(total.values if isinstance(total, tf.IndexedSlices) else total, FIXED)
+        return sums
 
     def wire(self, gradient: Any) -> Any:
         """Returns the dtype that a gradient travels as."""
@@ -169,8 +182,9 @@ class ReplicaStep:
         bucket_bytes = extended.step_options.bucket_bytes
         dense = [(v, i) for i, v in enumerate(values) if not isinstance(v, tf.IndexedSlices)]
         wires = [self.wire(v) if i < num_gradients else v.dtype for v, i in dense]
+        alike = [isinstance(v, tf.IndexedSlices) and self.looks_up_alike(v) for v in values]
         if hasattr(self.context.strategy, "transport"):
-            return list(extended.sum_all(values, wires, bucket_bytes))
+            return list(extended.sum_all(values, wires, bucket_bytes, alike))
         # A collective of TensorFlow's is bound to one shape (2.19 to 2.21), and slices have as many rows as they happen
         # to have: in one process they are put one after the other without any.
         sums = iter(
@@ -181,7 +195,30 @@ class ReplicaStep:
                 bucket_bytes,
             )
         )
-        return [sum_slices(v, self._gather_rows) if isinstance(v, tf.IndexedSlices) else next(sums) for v in values]
+        return [
+            sum_slices(v, self._gather_rows, self.num_replicas if same else 0)
+            if isinstance(v, tf.IndexedSlices)
+            else next(sums)
+            for v, same in zip(values, alike, strict=True)
+        ]
+
+    def looks_up_alike(self, gradient: Any) -> bool:
+        """Returns whether all replicas have looked up the same rows of a table, because no row of the batch chose them.
+
+        Outside of graphs nobody knows: there rows that are all different are taken for a range.
+        """
+        if hasattr(gradient, _ALIKE):
+            return bool(getattr(gradient, _ALIKE))
+        growth = self.growths.of(gradient.indices)
+        if growth is None:
+            count = int(tf.size(gradient.indices))
+            return count > 1 and int(tf.size(tf.unique(gradient.indices)[0])) == count
+        return growth == FIXED
+
+    @staticmethod
+    def mark_alike(gradient: Any, *, alike: bool) -> None:
+        """Says of slices that have left a compiled function what `looks_up_alike` has said of them inside."""
+        setattr(gradient, _ALIKE, alike)
 
     def _gather_rows(self, tensor: Any) -> Any:
         def concatenated(strategy: Any, rows: Any) -> Any:
@@ -201,6 +238,26 @@ class ReplicaStep:
 
         self.context.merge_call(in_cross_replica_context)
 
+    def weight_of(self, loss: Any) -> Any:
+        """Returns with which weight this replica's loss enters that of the global batch, a float32 scalar.
+
+        Collective: no. A mean over rows by its share of the rows; a sum, or a loss for each row, as it is.
+        """
+        growth = self.growths.of(loss)
+        adds = loss.shape.rank != 0 if growth is None else growth == SUM or growth.form is Form.PER_ROW
+        return tf.cast(self.counts, tf.float32) if adds else self.weight
+
+    def as_mean(self, value: Any) -> Any:
+        """Returns a number so that its mean over replicas, weighted by rows, is that of the batch. Collective: no.
+
+        A sum over this replica's rows becomes larger by what the rows of all are more.
+        """
+        if self.growths.of(value) != SUM:
+            return value
+        scaled = value * tf.cast(tf.math.divide_no_nan(self.total, self.rows), value.dtype)
+        self.growths.note(scaled, MEAN)
+        return scaled
+
     def weighted_loss(self, loss: Any) -> Any:
         """Returns this replica's part of the loss, before its gradient is taken. Collective: no.
 
@@ -211,7 +268,7 @@ class ReplicaStep:
             # An own train_step may take gradients of several losses: each is weighted when it is reduced.
             return loss
         self.loss_is_weighted = True
-        return loss * tf.cast(self.weight, loss.dtype)
+        return loss * tf.cast(self.weight_of(loss), loss.dtype)
 
     def exchanged(self, value: Any) -> Any:
         """Returns what a layer's own exchange gets from this replica: zeros where the row it sees does not count."""
@@ -220,20 +277,27 @@ class ReplicaStep:
         value = tf.convert_to_tensor(value)
         return tf.where(self.counts, value, tf.zeros_like(value))
 
-    def weighted(self, gradient: Any) -> Any:
+    def weighted(self, gradient: Any, *, is_weighted: bool = False) -> Any:
         """Returns this replica's part of a gradient: weighted by rows in `fit`, as it is in an own loop.
 
         A replica without rows gives zeros, not "its gradient times zero": NaN times zero is NaN.
+
+        Args:
+            gradient: Dense or `IndexedSlices`.
+            is_weighted: Whether it is that of a weighted loss.
         """
         if self.kind is not Kind.FIT:
             return gradient
         if isinstance(gradient, tf.IndexedSlices):
-            return tf.IndexedSlices(self.weighted(gradient.values), gradient.indices, gradient.dense_shape)
-        part = gradient if self.loss_is_weighted else gradient * tf.cast(self.weight, gradient.dtype)
+            values = self.weighted(gradient.values, is_weighted=is_weighted)
+            return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
+        is_weighted = is_weighted or self.loss_is_weighted
+        part = gradient if is_weighted else gradient * tf.cast(self.weight, gradient.dtype)
         return tf.where(self.counts, part, tf.zeros_like(part))
 
-    def reduce_gradients(self, gradients: list[Any]) -> list[Any]:
+    def reduce_gradients(self, gradients: list[Any], *, are_weighted: bool = False) -> list[Any]:
         """Returns the gradients of all replicas together, None where there is none. Collective: yes."""
         present = [g for g in gradients if g is not None]
-        reduced = iter(self.sum_over_replicas([self.weighted(g) for g in present], len(present)))
+        parts = [self.weighted(g, is_weighted=are_weighted) for g in present]
+        reduced = iter(self.sum_over_replicas(parts, len(present)))
         return [None if g is None else next(reduced) for g in gradients]

@@ -283,9 +283,8 @@ class GradientOfGradient(RawScalar):
         return {"later": later}
 
 
-@case("custom train_step, a gradient of a gradient", on=("core",), like_one_device=False)
+@case("custom train_step, a gradient of a gradient", on=("core",))
 def gradient_of_gradient():
-    # The inner step is one of the replica's own rows; no sum between workers has a gradient.
     model = GradientOfGradient()
     model.dense.build((None, FEATURES))
     model.compile(sgd())
