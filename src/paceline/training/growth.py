@@ -114,21 +114,21 @@ class Growths:
         """Returns how a tensor grows; None outside of graphs, where nobody knows. Collective: no."""
         if not isinstance(tensor, tf.Tensor) or not hasattr(tensor, "graph"):
             return None
-        waiting = [tensor]
+        waiting, entered = [tensor], set()
         while waiting:
             top = waiting[-1]
-            if id(top) in self._known:
-                waiting.pop()
-                continue
             before = _inputs(top)
             missing = [part for part in before if id(part) not in self._known]
-            if missing and not any(part is inner for part in missing for inner in waiting):
+            if id(top) in self._known:
+                waiting.pop()
+            elif missing and id(top) not in entered:
+                entered.add(id(top))
                 waiting += missing
-                continue
-            # A loop of TensorFlow 1 leads back to what is being asked: taken for what keeps rows apart.
-            states = [self._known[id(part)][1] if id(part) in self._known else _PER_ROW for part in before]
-            self.note(top, _grown(top, states))
-            waiting.pop()
+            else:
+                # A loop of TensorFlow 1 leads back to what is being asked: taken for what keeps rows apart.
+                states = [self._known[id(part)][1] if id(part) in self._known else _PER_ROW for part in before]
+                self.note(top, _grown(top, states))
+                waiting.pop()
         return self._known[id(tensor)][1]
 
 
