@@ -15,8 +15,7 @@ from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.util import tf_decorator
 
 from paceline.training.current import current_step
-
-_NOT_OF_SCRIPTS = ("tensorflow.", "keras.", "paceline.")
+from paceline.training.origin import is_of_a_script
 
 
 def install() -> None:
@@ -26,18 +25,16 @@ def install() -> None:
     @functools.wraps(call)
     def inlined_call(self: Any, *args: Any, **kwargs: Any) -> Any:
         step = current_step()
-        if step is None or tf.executing_eagerly() or not _is_of_a_script(self):
+        if step is None or tf.executing_eagerly() or not _becomes_part(self):
             return call(self, *args, **kwargs)
         return converted(self)(*args, **kwargs)
 
     polymorphic_function.Function.__call__ = inlined_call
 
 
-def _is_of_a_script(function: Any) -> bool:
+def _becomes_part(function: Any) -> bool:
     """Returns whether a script made it; one that XLA compiles holds no sum, and stays as it is."""
-    innermost = tf_decorator.unwrap(function.python_function)[1]
-    module = getattr(innermost, "__module__", None) or ""
-    return not function._jit_compile and not f"{module}.".startswith(_NOT_OF_SCRIPTS)
+    return not function._jit_compile and is_of_a_script(tf_decorator.unwrap(function.python_function)[1])
 
 
 def converted(function: Any) -> Any:

@@ -12,6 +12,7 @@ from keras.src.trainers.compile_utils import CompileLoss, CompileMetrics
 from keras.src.trainers.trainer import Trainer, model_supports_jit
 
 from paceline.step_options import StepOptions
+from paceline.training.origin import is_of_a_script
 from paceline.training.pace import Loop
 
 #: Compiling takes a second or two; a shorter training does not earn it back. An MLP's step gains about 1 ms.
@@ -106,7 +107,7 @@ def _why_not(model: Any, loop: Loop) -> str:
     strange = [part for part in _parts_of(model) if not _gains(part)]
     if strange:
         return f"{type(strange[0]).__name__} is not known to be faster with XLA"
-    own = next((part for part in _everything_of(model) if _is_of_a_script(part)), None)
+    own = next((part for part in _everything_of(model) if is_of_a_script(part)), None)
     return f"{_name(own)} is the script's own" if own is not None else ""
 
 
@@ -131,12 +132,6 @@ def _everything_of(model: Any) -> list[Any]:
     owners = [owner for owner in owners if owner is not None]
     held = [value for owner in owners if hasattr(owner, "__dict__") for value in vars(owner).values()]
     return [*owners, *(value for value in held if callable(value) and not isinstance(value, type))]
-
-
-def _is_of_a_script(part: Any) -> bool:
-    """Returns whether a function or an object's class is not from Keras or TensorFlow."""
-    module = getattr(part, "__module__", None) or type(part).__module__
-    return not f"{module}.".startswith(("keras.", "tensorflow.", "builtins.", "paceline."))
 
 
 def _name(part: Any) -> str:
