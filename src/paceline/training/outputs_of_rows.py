@@ -57,13 +57,16 @@ def check(outputs: Any, batch: Any) -> None:
     Looks at shapes alone, which are known without waiting for what is in them. Collective: no.
     """
     wanted = _count(_first_with_rows(batch))
-    for name, value in _named(outputs):
-        if _count(value) != wanted:
-            raise _no_rows(f"{name} has not as many rows as the batch, of which there are {wanted}")
+    wrong = [place for place, value in enumerate(tf.nest.flatten(outputs)) if _count(value) != wanted]
+    if wrong:
+        name, _ = _named(outputs)[wrong[0]]
+        raise _no_rows(f"{name} has not as many rows as the batch, of which there are {wanted}")
 
 
 def _first_with_rows(data: Any) -> Any:
-    return next(leaf for leaf in leaves(without_optionals(data)) if rows_of(leaf) is not None)
+    return next(
+        leaf for leaf in leaves(without_optionals(data)) if tf.TensorShape(getattr(leaf, "shape", ())).rank != 0
+    )
 
 
 def _count(value: Any) -> int:
