@@ -24,21 +24,30 @@ class Named(NamedTuple):
 
 def variables_of(model: Any) -> list[Named]:
     """Returns every variable that is meant to be equal on all workers: weights, optimizer, metrics, seeds."""
-    found: list[Named] = []
-    known: set[int] = set()
+    return _named([("", model.variables), ("metrics/", model.metrics_variables), *_of_optimizers(model)])
 
-    def add(owner: str, variables: Any) -> None:
+
+def optimizer_scalars_of(model: Any) -> list[Named]:
+    """Returns the scalars of a model's optimizers: learning rates, counters, scales of losses."""
+    return [named for named in _named(_of_optimizers(model)) if not tuple(named.variable.shape)]
+
+
+def _of_optimizers(model: Any) -> list[tuple[str, Any]]:
+    return [
+        ("optimizer/", value.variables)
+        for value in vars(model).values()
+        if hasattr(value, "learning_rate") and hasattr(value, "variables") and hasattr(value, "apply")
+    ]
+
+
+def _named(groups: list[tuple[str, Any]]) -> list[Named]:
+    """Returns the variables of groups, each once, with the owner of its first group before its name."""
+    found: dict[int, Named] = {}
+    for owner, variables in groups:
         for variable in variables:
-            if id(variable) not in known and getattr(variable, "_value", None) is not None:
-                known.add(id(variable))
-                found.append(Named(f"{owner}{getattr(variable, 'path', variable.name)}", variable))
-
-    add("", model.variables)
-    add("metrics/", model.metrics_variables)
-    for value in vars(model).values():
-        if hasattr(value, "learning_rate") and hasattr(value, "variables") and hasattr(value, "apply"):
-            add("optimizer/", value.variables)
-    return found
+            if id(variable) not in found and getattr(variable, "_value", None) is not None:
+                found[id(variable)] = Named(f"{owner}{getattr(variable, 'path', variable.name)}", variable)
+    return list(found.values())
 
 
 def is_built(model: Any) -> bool:

@@ -36,10 +36,7 @@ def check_epoch(model: Any, transport: Transport) -> None:
     Raises:
         ScriptRefused: A learning rate or another scalar differs.
     """
-    named = [
-        n for n in agreement.variables_of(model) if n.name.startswith("optimizer/") and not tuple(n.variable.shape)
-    ]
-    _check(f"{model.name}: after an epoch", named, transport)
+    _check(f"{model.name}: after an epoch", agreement.optimizer_scalars_of(model), transport)
 
 
 def _check(when: str, named: list[Named], transport: Transport) -> None:
