@@ -6,8 +6,10 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paceline.data import rows
 from paceline.data.own_share import stand_in
 from paceline.data.share import bounds, cut_rows, slice_rows, take_share, total_rows
+from paceline.errors import ScriptRefused
 
 counts = st.integers(min_value=1, max_value=5000)
 
@@ -64,8 +66,20 @@ def test_a_replica_without_rows_sees_one_that_does_not_count():
 
 
 def test_parts_of_different_length_are_refused():
-    with pytest.raises(tf.errors.InvalidArgumentError, match="different numbers of rows"):
+    with pytest.raises(ScriptRefused, match="first part has 4 rows, and another part 3"):
         take_share((tf.zeros([4, 1]), tf.zeros([3, 1])), 0, 2)
+
+
+def test_parts_whose_length_only_a_running_graph_knows_are_refused_in_the_same_words():
+    shares = tf.data.Dataset.zip((tf.data.Dataset.range(8).batch(4), tf.data.Dataset.range(8).batch(3)))
+    shares = shares.map(lambda *parts: tuple(take_share(parts, 0, 2).data))
+    with pytest.raises(ScriptRefused, match="first part has 4 rows, and another part 3"), rows.in_words():
+        next(iter(shares))
+
+
+def test_other_errors_of_a_graph_stay_what_they_are():
+    with pytest.raises(tf.errors.InvalidArgumentError), rows.in_words():
+        tf.debugging.assert_equal(1, 2)
 
 
 def test_a_batch_without_rows_is_refused():

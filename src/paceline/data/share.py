@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from paceline.data.fingerprint import fingerprint
+from paceline.data.rows import check_same_rows
 
 
 class Share(NamedTuple):
@@ -119,18 +120,6 @@ def slice_rows(leaf: Any, begin: Any, end: Any, total: Any) -> Any:
         if isinstance(leaf, tf.RaggedTensor):
             return leaf[begin:end]
         return tf.convert_to_tensor(leaf)[begin:end]
-
-
-def check_same_rows(rows: Any, total: Any) -> list[Any]:
-    """Refuses a batch whose parts have different numbers of rows; returns the operation that does, if it takes one."""
-    if rows is total:
-        return []
-    message = "the parts of this batch have different numbers of rows and cannot be shared between replicas"
-    if tf.executing_eagerly():
-        tf.debugging.assert_equal(rows, total, message=message)
-        return []
-    # One operation; `tf.debugging.assert_equal` makes a branch of ten.
-    return [tf.raw_ops.Assert(condition=tf.equal(rows, total), data=[message, rows, total])]
 
 
 def cut_rows(value: Any, rows: Any) -> Any:

@@ -77,7 +77,7 @@ class Session:
         if self.rank == 0:
             self._write_versions()
         stored = StoredDecisions(Path(self.job["run_dir"]) / "training.json", writes=self.rank == 0, tell=self.tell)
-        observer = SessionObserver(transport, self.journal, self.status, self.tell, stored)
+        observer = SessionObserver(transport, self.journal, self.status, stored)
         hooks.install(strategy, observer, self.tell)
         configuration.install(self.job, threads_in_effect(), decisions.tell)
         environment.install(decisions.tell)

@@ -25,7 +25,7 @@ from paceline.training import (
     trainer,
     variables,
 )
-from paceline.training.trainer import Observer
+from paceline.training.making import Observer
 
 
 def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> None:

@@ -15,7 +15,7 @@ from paceline.collectives.transport import Transport
 from paceline.errors import ScriptRefused
 from paceline.journal.status import Phase
 from paceline.session.stored import StoredDecisions
-from paceline.training import agreement, decisions, progress
+from paceline.training import agreement, decisions, drift, progress
 
 #: The loss and the counters are read from the device this often: reading waits for the step.
 _LOOK_EVERY_S = 0.5
@@ -28,22 +28,21 @@ _PHASES = {
 
 
 class SessionObserver:
-    """See `paceline.training.trainer.Observer`."""
+    """See `paceline.training.making.Observer`."""
 
     def __init__(
         self,
         transport: Transport,
         journal: Any,
         status: Any,
-        tell: Callable[[str], None],
         stored: StoredDecisions,
     ) -> None:
         self._stored = stored
         self._transport = transport
         self._journal = journal
         self._status = status
-        self._tell = tell
         self._calls: list[str] = []
+        self._models: list[Any] = []
         self._due: weakref.WeakSet[Any] = weakref.WeakSet()
         self._checked: weakref.WeakSet[Any] = weakref.WeakSet()
         self._step = 0
@@ -55,9 +54,14 @@ class SessionObserver:
 
     @contextlib.contextmanager
     def running(self, what: str, model: Any) -> Iterator[None]:
-        """Marks a call; around the outermost `fit`, checks that all workers end with one model. Collective: yes."""
+        """Marks a call; around the outermost `fit`, checks that all workers end with one model. Collective: yes.
+
+        Raises:
+            ScriptRefused: They read different data, or end with different models.
+        """
         outermost = not self._calls
         self._calls.append(what)
+        self._models.append(model)
         before = self._status.phase
         if outermost and (what in ("fit", "evaluate") or model not in self._checked):
             self._due.add(model)
@@ -69,10 +73,11 @@ class SessionObserver:
             yield
             check_same_data()
             if what == "fit":
-                self._check_end(model)
+                drift.check_end(model, self._transport)
                 self._journal.event("fit_end", fit=self._fits)
         finally:
             self._calls.pop()
+            self._models.pop()
             self._status.set_phase(before)
 
     def before_step(self, model: Any, trace: Callable[[], None]) -> None:
@@ -125,8 +130,10 @@ class SessionObserver:
         self._epoch, self._place, self._steps_per_epoch = epoch, 0, -1 if steps is None else steps
 
     def epoch_ends(self, epoch: int, logs: dict[str, Any]) -> None:
-        """Notes the logs of an epoch, which are the same on every worker."""
+        """Notes the logs of an epoch, which are the same on every worker. Collective: yes."""
         self._journal.event("epoch", epoch=epoch, logs=logs)
+        if self._models and self._models[-1] not in self._due:
+            drift.check_epoch(self._models[-1], self._transport)
 
     def _look(self, logs: Any) -> None:
         """Reads what is counted on the device, and refuses workers that read different data."""
@@ -143,12 +150,6 @@ class SessionObserver:
             return
         replaced = agreement.check_same_model(model, self._transport)
         agreement.tell_replaced(model.name, replaced)
-
-    def _check_end(self, model: Any) -> None:
-        names = agreement.unequal(model, self._transport)
-        if names:
-            self._tell(f"{model.name}: after fit the workers differ in {', '.join(names)}")
-            self._journal.event("drift", variables=names)
 
 
 def _loss_of(logs: Any) -> float:

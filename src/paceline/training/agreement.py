@@ -24,21 +24,30 @@ class Named(NamedTuple):
 
 def variables_of(model: Any) -> list[Named]:
     """Returns every variable that is meant to be equal on all workers: weights, optimizer, metrics, seeds."""
-    found: list[Named] = []
-    known: set[int] = set()
+    return _named([("", model.variables), ("metrics/", model.metrics_variables), *_of_optimizers(model)])
 
-    def add(owner: str, variables: Any) -> None:
+
+def optimizer_scalars_of(model: Any) -> list[Named]:
+    """Returns the scalars of a model's optimizers: learning rates, counters, scales of losses."""
+    return [named for named in _named(_of_optimizers(model)) if not tuple(named.variable.shape)]
+
+
+def _of_optimizers(model: Any) -> list[tuple[str, Any]]:
+    return [
+        ("optimizer/", value.variables)
+        for value in vars(model).values()
+        if hasattr(value, "learning_rate") and hasattr(value, "variables") and hasattr(value, "apply")
+    ]
+
+
+def _named(groups: list[tuple[str, Any]]) -> list[Named]:
+    """Returns the variables of groups, each once, with the owner of its first group before its name."""
+    found: dict[int, Named] = {}
+    for owner, variables in groups:
         for variable in variables:
-            if id(variable) not in known and getattr(variable, "_value", None) is not None:
-                known.add(id(variable))
-                found.append(Named(f"{owner}{getattr(variable, 'path', variable.name)}", variable))
-
-    add("", model.variables)
-    add("metrics/", model.metrics_variables)
-    for value in vars(model).values():
-        if hasattr(value, "learning_rate") and hasattr(value, "variables") and hasattr(value, "apply"):
-            add("optimizer/", value.variables)
-    return found
+            if id(variable) not in found and getattr(variable, "_value", None) is not None:
+                found[id(variable)] = Named(f"{owner}{getattr(variable, 'path', variable.name)}", variable)
+    return list(found.values())
 
 
 def is_built(model: Any) -> bool:
@@ -55,16 +64,22 @@ def digest(variable: Any) -> str:
 
 
 def _hash(array: np.ndarray[Any, Any]) -> str:
+    nan = array != array  # noqa: PLR0124  of every dtype, also of those that NumPy knows no NaN of
+    if nan.any():  # the bits of a NaN depend on the order of adding, and mean nothing
+        array = np.where(nan, np.asarray(np.nan, array.dtype), array)
     return hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=8).hexdigest()
 
 
-def unequal(model: Any, transport: Transport) -> list[str]:
-    """Returns the names of variables whose copies differ, in this process or between workers. Collective: yes."""
-    named = variables_of(model)
+def unequal(named: list[Named], transport: Transport) -> list[Named]:
+    """Returns the variables whose copies differ, in this process or between workers. Collective: yes.
+
+    Raises:
+        ScriptRefused: The workers have different variables.
+    """
     digests = [digest(n.variable) for n in named]
     here = [i for i, text in enumerate(digests) if "/" in text]
     there = differing(digests, transport) if transport.size > 1 else []
-    return [named[i].name for i in sorted({*here, *there})]
+    return [named[i] for i in sorted({*here, *there})]
 
 
 def check_same_model(model: Any, transport: Transport) -> list[str]:
@@ -131,8 +146,21 @@ def tell_replaced(owner: str, names: list[str]) -> None:
 
 
 def differing(digests: list[str], transport: Transport) -> list[int]:
-    """Returns the positions of variables whose digests are not the same on all workers. Collective: yes."""
+    """Returns the positions of variables whose digests are not the same on all workers. Collective: yes.
+
+    Raises:
+        ScriptRefused: The workers have different numbers of variables.
+    """
     everybody = [json.loads(part) for part in transport.gather_bytes(json.dumps(digests).encode())]
+    counts = [len(theirs) for theirs in everybody]
+    other = next((rank for rank, count in enumerate(counts) if count != counts[0]), 0)
+    if other:
+        raise ScriptRefused(
+            "The workers' models have grown apart.",
+            got=f"worker 0 has {counts[0]} variables, worker {other} has {counts[other]}",
+            expected="the same layers with the same shapes on every worker",
+            fix="let no callback add or remove layers by anything but epoch, step and logs",
+        )
     return [i for i, group in enumerate(zip(*everybody, strict=True)) if len(set(group)) > 1]
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import tensorflow as tf
 from keras.src.backend.tensorflow.trainer import concat
 
-from paceline.data.share import cut_rows
-from paceline.training import current
+from paceline.training import current, outputs_of_rows
 from paceline.training.functions import BeforeStep, runs_eagerly, trace
 from paceline.training.gather import gather_outputs
 from paceline.training.run import run_on_shares
@@ -21,6 +20,10 @@ def predict_function(model: Any, before_step: BeforeStep) -> Callable[[list[Any]
     """Returns Keras' `predict_function`: takes a list of global batches, returns their outputs. Collective: yes.
 
     Every worker gets the outputs of all rows, in the order of the data.
+
+    Raises:
+        ScriptRefused: When called, with several replicas, by every worker: an output has no row for each row of the
+            batch.
 
     Args:
         model: The model.
@@ -36,7 +39,7 @@ def predict_function(model: Any, before_step: BeforeStep) -> Callable[[list[Any]
         step = ReplicaStep(Kind.PREDICT)
         with current.entered(step):
             outputs = model.predict_step(data)
-        return tf.nest.map_structure(lambda value: cut_rows(value, rows), outputs)
+        return outputs_of_rows.cut(outputs, data, rows)
 
     def one_step(batch: Any) -> Any:
         parts = run_on_shares(strategy, on_replica, batch)
@@ -54,6 +57,8 @@ def predict_function(model: Any, before_step: BeforeStep) -> Callable[[list[Any]
         for batch in batches:
             before_step(model, functools.partial(trace, model, compiled, batch))
             following = compiled(batch)
+            if strategy.num_replicas_in_sync > 1:
+                outputs_of_rows.check(following, batch)
             outputs = following if outputs is None else tf.nest.map_structure(_behind, outputs, following)
         return outputs
 

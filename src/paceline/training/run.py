@@ -9,16 +9,8 @@ import tensorflow as tf
 from tensorflow.python.distribute import distribute_utils
 
 from paceline.data.own_share import stand_in
-from paceline.data.share import (
-    Share,
-    check_same_rows,
-    leaves,
-    rows_of,
-    take_share,
-    total_rows,
-    whole,
-    without_optionals,
-)
+from paceline.data.rows import check_same_rows
+from paceline.data.share import Share, leaves, rows_of, take_share, total_rows, whole, without_optionals
 from paceline.training import own_loop
 
 ReplicaFunction = Callable[..., Any]

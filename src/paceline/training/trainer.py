@@ -8,49 +8,23 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-import time
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import keras
 import tensorflow as tf
 from keras.src.backend.tensorflow import trainer as keras_trainer
 
+from paceline.data import rows
 from paceline.data.own_share import dataset_behind, is_own_share
 from paceline.errors import ConfigurationRefused, ScriptRefused
-from paceline.training import decisions, gradients, groups, guard, jit, losses
-from paceline.training.functions import iterating_function
+from paceline.training import gradients, groups, guard, jit
+from paceline.training.making import Observer, making, making_predict
 from paceline.training.pace import Loop, Pace, current_loop, running
-from paceline.training.prediction import predict_function
 from paceline.training.step import Kind
 
 #: Place of `epochs` among the arguments of `fit` after `self` (Keras 3.10 to 3.15).
 _EPOCHS_PLACE = 3
-_STEP_NAMES = {Kind.FIT: "training step", Kind.TEST: "test step"}
-
-
-class Observer(Protocol):
-    """What the session wants to know of, and do around, training."""
-
-    def running(self, what: str, model: Any) -> contextlib.AbstractContextManager[None]:
-        """Entered around a whole `fit`, `evaluate`, `predict` or `_on_batch` call that is not inside another."""
-        ...
-
-    def before_step(self, model: Any, trace: Callable[[], None]) -> None:
-        """Called before each execution of steps; `trace()` builds the model and the graph without running it."""
-        ...
-
-    def after_step(self, model: Any, result: Any, steps: int) -> None:
-        """Called after each execution with how many steps it had, and its logs or the outputs of a prediction."""
-        ...
-
-    def decided(self, model: Any, step: str, choice: jit.Choice) -> jit.Choice:
-        """Returns whether XLA compiles a step of a model: as it was decided before in this run, or as `choice` says."""
-        ...
-
-    def chief_says(self, number: int) -> int:
-        """Returns the chief's number. Collective: yes."""
-        ...
 
 
 def install(strategy: Any, observer: Observer) -> None:
@@ -61,76 +35,15 @@ def install(strategy: Any, observer: Observer) -> None:
         observer: Told of what runs.
     """
     trainer = keras_trainer.TensorFlowTrainer
-    trainer.make_train_function = _making("train_function", Kind.FIT, observer)
-    trainer.make_test_function = _making("test_function", Kind.TEST, observer)
-    trainer.make_predict_function = _making_predict(observer)
+    trainer.make_train_function = making("train_function", Kind.FIT, observer)
+    trainer.make_test_function = making("test_function", Kind.TEST, observer)
+    trainer.make_predict_function = making_predict(observer)
     trainer._maybe_symbolic_build = _symbolic_build(strategy)
     jit.install()
     groups.install(keras_trainer.TFEpochIterator)
     _install_epoch_iterator(keras_trainer.TFEpochIterator)
     for name in ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"):
         setattr(trainer, name, _observed(name, getattr(trainer, name), strategy, observer))
-
-
-def _making(attribute: str, kind: Kind, observer: Observer) -> Callable[..., Any]:
-    """Returns Keras' `make_train_function` or `make_test_function`, whose function tells the observer of each call."""
-
-    def make(self: Any, force: bool = False) -> Any:
-        loop, built = current_loop(), getattr(self, attribute)
-        if built is not None and not force and (loop is None or kind is not Kind.FIT):
-            return built
-        options = self.distribute_strategy.extended.step_options
-        choice = jit.choose(self, options, loop if kind is Kind.FIT else None)
-        choice = observer.decided(self, _STEP_NAMES[kind], choice)
-        if built is not None and not force and getattr(built, "paceline_compiled", None) == choice.use:
-            return built
-        inner = iterating_function(self, kind, observer.before_step, compiled=choice.use)
-        if self.distribute_strategy.num_replicas_in_sync > 1:
-            for name in losses.of_whole_batches(self):
-                decisions.tell(
-                    f"{self.name}: the loss {name} looks at a whole batch; here at each replica's rows of it"
-                )
-
-        def function(data: Any) -> Any:
-            return _timed(
-                inner, data, current_loop(), lambda result: observer.after_step(self, result.logs, result.steps)
-            )
-
-        function.paceline_compiled = choice.use  # type: ignore[attr-defined]
-        setattr(self, attribute, function)
-        return function
-
-    return make
-
-
-def _timed(inner: Callable[[Any], Any], data: Any, loop: Loop | None, tell: Callable[[Any], None]) -> Any:
-    """Runs an execution of steps and returns its logs; the loop's pace learns how long it took."""
-    began = time.perf_counter()
-    result = inner(data)
-    if loop is not None:
-        if loop.pace.measures:
-            tf.nest.map_structure(lambda log: log.numpy() if hasattr(log, "numpy") else log, result.logs)
-        loop.ran(result.steps, time.perf_counter() - began, paused=result.paused)
-    tell(result)
-    return result.logs
-
-
-def _making_predict(observer: Observer) -> Callable[..., Any]:
-    """Returns Keras' `make_predict_function`, whose function tells the observer of each call."""
-
-    def make(self: Any, force: bool = False) -> Any:
-        if self.predict_function is None or force:
-            inner = predict_function(self, observer.before_step)
-
-            def function(data: Any) -> Any:
-                outputs = inner(data)
-                observer.after_step(self, outputs, self.steps_per_execution)
-                return outputs
-
-            self.predict_function = function
-        return self.predict_function
-
-    return make
 
 
 def _symbolic_build(strategy: Any) -> Callable[..., None]:
@@ -211,7 +124,7 @@ def _observed(name: str, original: Any, strategy: Any, observer: Observer) -> An
         if name in ("fit", "evaluate"):
             epochs = kwargs.get("epochs", args[_EPOCHS_PLACE] if name == "fit" and len(args) > _EPOCHS_PLACE else 1)
             loop = Loop(Pace(observer.chief_says), epochs)
-        with _alone(name, strategy), guard.keras_trains(), observer.running(name, self), running(loop):
+        with _alone(name, strategy), guard.keras_trains(), observer.running(name, self), running(loop), rows.in_words():
             return original(self, *args, **kwargs)
 
     return method
