@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import keras
@@ -9,31 +10,40 @@ import tensorflow as tf
 
 from paceline.data.share import cut_rows, leaves, rows_of, total_rows, without_optionals
 from paceline.errors import ScriptRefused
+from paceline.training.growth import Form, Growth, Growths
 
 
-def cut(outputs: Any, data: Any, rows: tf.Tensor) -> Any:
-    """Returns one replica's outputs of the rows that count; none of an output that has other rows than the batch.
+def cut(outputs: Any, data: Any, rows: tf.Tensor, growths: Growths) -> tuple[Any, list[int]]:
+    """Returns one replica's outputs of the rows that count, and which of the outputs `check` need not look at.
 
-    `check` finds those. Called by every replica, in a step. Collective: no.
+    Of an output that has other rows than the batch none is left, and `check` finds it; but one that the graph shows to
+    be made of rows one by one may have left some out (`tf.boolean_mask`). Called by every replica, in a step.
+    Collective: no.
 
     Args:
         outputs: What `predict_step` returned.
         data: What it saw.
         rows: How many of its rows count, int32 scalar: all, or none of a stand-in.
+        growths: What is known of the step's tensors.
 
     Raises:
-        ScriptRefused: By its shape an output has no rows, or a number of them that is always the same.
+        ScriptRefused: By its shape or its graph an output has no rows, or a number of them that is always the same.
     """
     first = _first_with_rows(data)
-    flat = [_cut(name, value, first, rows) for name, value in _named(outputs)]
-    return tf.nest.pack_sequence_as(outputs, flat)
+    named = _named(outputs)
+    known = [growths.of(value) for _, value in named]
+    flat = [_cut(name, value, first, rows, growth) for (name, value), growth in zip(named, known, strict=True)]
+    sure = [place for place, growth in enumerate(known) if growth is not None and growth.form is Form.PER_ROW]
+    return tf.nest.pack_sequence_as(outputs, flat), sure
 
 
-def _cut(name: str, value: Any, first: Any, rows: tf.Tensor) -> Any:
+def _cut(name: str, value: Any, first: Any, rows: tf.Tensor, growth: Growth | None) -> Any:
     if not isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
         value = tf.convert_to_tensor(value)
     if value.shape.rank == 0:
         raise _no_rows(f"{name} is one number for a whole batch, as a mean is")
+    if growth is not None and growth.form is Form.MIXED:
+        raise _no_rows(f"{name}, of shape {value.shape}, compares the rows of a batch with each other")
     if value.shape.rank is None:
         if hasattr(tf.distribute.get_strategy(), "transport"):  # a buffer between workers is of a shape
             raise _no_rows(f"{name} has a shape that is not known before it runs: value.set_shape([None, ...])")
@@ -44,6 +54,8 @@ def _cut(name: str, value: Any, first: Any, rows: tf.Tensor) -> Any:
     if not tf.executing_eagerly() and known is not None and known != given:
         seen = "whatever number of rows a batch has" if given is None else f"for {given} rows of a batch"
         raise _no_rows(f"{name} has shape {value.shape}: {known} rows, {seen}")
+    if growth is not None and growth.form is Form.PER_ROW:
+        return cut_rows(value, tf.where(rows > 0, rows_of(value), 0))
     return _matching(value, first, rows)
 
 
@@ -51,13 +63,18 @@ def _matching(value: Any, first: Any, rows: tf.Tensor) -> Any:
     return cut_rows(value, tf.where(tf.equal(rows_of(value), rows_of(first)), rows, 0))
 
 
-def check(outputs: Any, batch: Any) -> None:
+def check(outputs: Any, batch: Any, sure: Collection[int] = ()) -> None:
     """Raises ScriptRefused, on every worker alike, if an output of all replicas has other rows than the batch.
 
     Looks at shapes alone, which are known without waiting for what is in them. Collective: no.
+
+    Args:
+        outputs: Of all replicas.
+        batch: The global batch.
+        sure: Places of outputs that are not looked at (`cut`).
     """
     wanted = _count(_first_with_rows(batch))
-    wrong = [place for place, value in enumerate(tf.nest.flatten(outputs)) if _count(value) != wanted]
+    wrong = [place for place, value in enumerate(tf.nest.flatten(outputs)) if place not in sure and _count(value) != wanted]
     if wrong:
         name, _ = _named(outputs)[wrong[0]]
         raise _no_rows(f"{name} has not as many rows as the batch, of which there are {wanted}")

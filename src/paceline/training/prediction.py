@@ -31,15 +31,17 @@ def predict_function(model: Any, before_step: BeforeStep) -> Callable[[list[Any]
     """
     strategy = model.distribute_strategy
     gather_rows = getattr(strategy, "transport", None)
+    sure: list[int] = []  # the outputs that the graph shows to be made of rows; the same in every trace
 
     def on_replica(data: Any, rows: Any, *share: Any) -> Any:
         del share
         if strategy.num_replicas_in_sync == 1:
             return model.predict_step(data)
-        step = ReplicaStep(Kind.PREDICT)
+        step = ReplicaStep(Kind.PREDICT, data=data)
         with current.entered(step):
             outputs = model.predict_step(data)
-        return outputs_of_rows.cut(outputs, data, rows)
+        outputs, sure[:] = outputs_of_rows.cut(outputs, data, rows, step.growths)
+        return outputs
 
     def one_step(batch: Any) -> Any:
         parts = run_on_shares(strategy, on_replica, batch)
@@ -58,7 +60,7 @@ def predict_function(model: Any, before_step: BeforeStep) -> Callable[[list[Any]
             before_step(model, functools.partial(trace, model, compiled, batch))
             following = compiled(batch)
             if strategy.num_replicas_in_sync > 1:
-                outputs_of_rows.check(following, batch)
+                outputs_of_rows.check(following, batch, sure)
             outputs = following if outputs is None else tf.nest.map_structure(_behind, outputs, following)
         return outputs
 
