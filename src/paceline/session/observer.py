@@ -15,6 +15,7 @@ from paceline.collectives.transport import Transport
 from paceline.errors import ScriptRefused
 from paceline.journal.status import Phase
 from paceline.session.stored import StoredDecisions
+from paceline.session.watch import StatusWatch
 from paceline.training import agreement, decisions, progress
 
 #: The loss and the counters are read from the device this often: reading waits for the step.
@@ -34,14 +35,15 @@ class SessionObserver:
         self,
         transport: Transport,
         journal: Any,
-        status: Any,
+        watch: StatusWatch,
         tell: Callable[[str], None],
         stored: StoredDecisions,
     ) -> None:
         self._stored = stored
         self._transport = transport
         self._journal = journal
-        self._status = status
+        self._watch = watch
+        self._status = watch.status
         self._tell = tell
         self._calls: list[str] = []
         self._due: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -58,6 +60,7 @@ class SessionObserver:
         """Marks a call; around the outermost `fit`, checks that all workers end with one model. Collective: yes."""
         outermost = not self._calls
         self._calls.append(what)
+        self._watch.calls.begins(what)
         before = self._status.phase
         if outermost and (what in ("fit", "evaluate") or model not in self._checked):
             self._due.add(model)
@@ -73,6 +76,7 @@ class SessionObserver:
                 self._journal.event("fit_end", fit=self._fits)
         finally:
             self._calls.pop()
+            self._watch.calls.ends()
             self._status.set_phase(before)
 
     def before_step(self, model: Any, trace: Callable[[], None]) -> None:
@@ -83,8 +87,7 @@ class SessionObserver:
             # Only training needs, and makes, the optimizer's variables.
             if agreement.is_built(model) or (model.built and not self._is_training()):
                 self._agree(model)
-        # A step's own collectives may be TensorFlow's, which nobody counts.
-        self._status.enter_collective()
+        self._watch.enter_step()
         self._status.set_phase(_PHASES.get(self._calls[-1] if self._calls else "", Phase.STEP))
 
     def after_step(self, model: Any, result: Any, steps: int) -> None:
