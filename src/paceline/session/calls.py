@@ -34,6 +34,7 @@ class Calls:
         self._counted = 0  # how many of the open calls are
         self._count = 0
         self._place = 0
+        self._where = 0  # the upper part of a number, of the calls
         self._kept = [0] * _KEPT
 
     def begins(self, name: str) -> None:
@@ -44,19 +45,25 @@ class Calls:
         """Notes that the call that began last has ended."""
         self._open.pop()
         self._counted = min(self._counted, len(self._open))
+        self._where = self._packed()
 
     def enters(self, what: Exchange, size: int = 0) -> int:
         """Returns the number of the collective that is entered now."""
-        self._count += len(self._open) - self._counted
-        self._counted = len(self._open)
+        if self._counted < len(self._open):
+            self._count += len(self._open) - self._counted
+            self._counted = len(self._open)
+            self._where = self._packed()
         self._place += 1
-        number = self._count % (1 << _COUNT_BITS)
-        for name in [*[""] * _SHOWN_CALLS, *self._open][-_SHOWN_CALLS:]:
-            number = number << _CALL_BITS | _CALLS.index(name)
-        number = number << _EXCHANGE_BITS | _EXCHANGES.index(what)
+        number = self._where << _EXCHANGE_BITS | _EXCHANGES.index(what)
         number = number << _SIZE_BITS | size % _SIZES
         number = number << _PLACE_BITS | self._place % _PLACES
         self._kept[self._place % _KEPT] = number
+        return number
+
+    def _packed(self) -> int:
+        number = self._count % (1 << _COUNT_BITS)
+        for name in [*[""] * _SHOWN_CALLS, *self._open][-_SHOWN_CALLS:]:
+            number = number << _CALL_BITS | _CALLS.index(name)
         return number
 
     @property
