@@ -9,9 +9,12 @@ however early or late each of them comes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from paceline.collectives.transport import Exchange
 from paceline.errors import ScriptRefused
+
+if TYPE_CHECKING:
+    from paceline.collectives.transport import Exchange
 
 #: The parts of a number, from its last bit: bits of each. Together 63: the page holds signed numbers.
 _PLACE_BITS, _SIZE_BITS, _EXCHANGE_BITS, _CALL_BITS, _COUNT_BITS = 24, 12, 3, 3, 12
