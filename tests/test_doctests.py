@@ -9,7 +9,13 @@ import pytest
 import paceline
 
 ROOMS = ("cli", "cluster", "doctor", "journal", "launch", "worker")  # walking over all would import hot rooms
-MODULES = ["paceline.errors", "paceline.session.chosen", "paceline.step_options", "paceline.versions"] + [
+MODULES = [
+    "paceline.errors",
+    "paceline.session.calls",
+    "paceline.session.chosen",
+    "paceline.step_options",
+    "paceline.versions",
+] + [
     module.name
     for room in ROOMS
     for module in pkgutil.walk_packages([f"{paceline.__path__[0]}/{room}"], f"paceline.{room}.")

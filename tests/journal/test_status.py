@@ -40,10 +40,10 @@ def test_layout_is_the_contract(tmp_path):
     writer.set_step(2, epoch=3, step_in_epoch=4, steps_per_epoch=5, samples=6, loss=7.0)
     data = (tmp_path / "status").read_bytes()
     assert len(data) == PAGE_BYTES == 128
-    magic, phase, step, collectives, saves, samples, loss, _, *rest = struct.unpack_from("<4sIqqqqddqqq", data)
+    magic, phase, step, collectives, saves, samples, loss, _, *rest = struct.unpack_from("<4sIqqqqddqqqq", data)
     assert (magic, phase, step, collectives, saves, samples, loss) == (b"PLS1", Phase.TRACE, 2, 0, 0, 6, 7.0)
-    assert rest == [3, 4, 5]
-    assert data[80:] == bytes(48)
+    assert rest == [3, 4, 5, 0]
+    assert data[88:] == bytes(40)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"PLS1", b"x" * 128])

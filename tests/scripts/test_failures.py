@@ -24,6 +24,7 @@ def test_a_callback_that_raises_on_one_worker(start):
     assert result.code == 1
     assert "worker 1 of 2" in result.text
     assert result.text.count("ValueError: a callback broke on one worker") == 1
+    assert "in on_train_batch_end" in result.text and "src/paceline/" not in result.text
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,11 @@ def test_reading_results_on_one_worker_is_no_collective(stops):
     stops.same("end")
 
 
+def test_what_one_worker_does_by_itself_is_no_call_that_others_miss(stops):
+    assert (stops.folder / "alone.keras").exists()
+    assert not stops.notes("different")
+
+
 def test_one_progress_bar(stops):
     assert stops.text.count("Epoch 1/3") == 1
     assert len(re.findall(r"^5/5 - \d+s - ", stops.out, re.MULTILINE)) == 1

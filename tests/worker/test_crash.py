@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import types
 
 import pytest
 
@@ -73,6 +74,72 @@ def test_ctrl_c_shows_the_line_that_it_came_at(shown, tmp_path):
     finally:
         signal.signal(signal.SIGINT, before)
     assert text.endswith("KeyboardInterrupt\n") and "waits.py" in text and "signals.py" not in text
+
+
+MIDDLE = """
+import sys, types
+from pathlib import Path
+from paceline.checkpoint.chief import ChiefWrites
+
+def inner():
+    raise KeyError("first")
+
+def middle():
+    try:
+        ChiefWrites(0, 1, None, Path()).write("x", inner)
+    except KeyError as error:
+        raise ValueError("second") {how}
+
+ChiefWrites(0, 1, None, Path()).write("x", middle)
+"""
+
+
+@pytest.mark.parametrize("how", ["from error", ""])
+def test_frames_of_ours_in_the_middle_are_left_out_also_behind_an_error(shown, tmp_path, how):
+    (tmp_path / "fails.py").write_text(MIDDLE.format(how=how))
+    text = shown("path", tmp_path / "fails.py")
+    assert text.count("fails.py") == 4 and "checkpoint" not in text
+    assert "KeyError: 'first'" in text and text.endswith("ValueError: second\n")
+
+
+def test_they_stay_where_the_script_wants_those_of_keras(shown, tmp_path, monkeypatch):
+    config = types.SimpleNamespace(is_traceback_filtering_enabled=lambda: False)
+    monkeypatch.setitem(sys.modules, "keras", types.SimpleNamespace(config=config))
+    (tmp_path / "fails.py").write_text(MIDDLE.format(how=""))
+    assert shown("path", tmp_path / "fails.py").count("checkpoint/chief.py") == 2
+
+
+FILTERED = """
+from pathlib import Path
+from paceline.checkpoint.chief import ChiefWrites
+
+exec(compile('''
+def call(function):
+    try:
+        function()
+    except Exception as error:
+        frames = error.__traceback__
+        last = frames
+        while "paceline" not in last.tb_frame.f_code.co_filename:
+            last = last.tb_next
+        last.tb_next = None  # as Keras takes out what is its own
+        raise error.with_traceback(frames) from None
+''', "/site-packages/keras/src/utils/traceback_utils.py", "exec"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "is_ours"),
+    [
+        ("lambda: ChiefWrites(0, 1, None, Path()).write('x', lambda: 1 / 0)", False),
+        ("lambda: ChiefWrites(0, 1, None, Path())._wait_for_chief('x', 1)", True),
+    ],
+)
+def test_where_keras_took_its_frames_out_ours_show_only_faults_of_ours(shown, tmp_path, what, is_ours):
+    (tmp_path / "fails.py").write_text(f"{FILTERED}\ncall({what})\n")
+    text = shown("path", tmp_path / "fails.py")
+    assert ("checkpoint/chief.py" in text) == is_ours, text
+    assert ("AttributeError" if is_ours else "ZeroDivisionError") in text
 
 
 def test_an_error_of_ours_keeps_its_frames():

@@ -13,8 +13,17 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
 SESSION = """
-import sys, time
+import atexit, sys, time
+def square(number):
+    return number * number
 def main(job, rank, journal, status):
+    if job["script"]["argv"] == ["joblib"]:
+        from joblib import Parallel, delayed
+        print(Parallel(n_jobs=2)(delayed(square)(i) for i in range(4)))
+        return 3
+    if job["script"]["argv"] == ["exit function"]:
+        atexit.register(time.sleep, 60)
+        return 3
     journal.event("ready")
     hot = [name for name in ("tensorflow", "numpy", "keras", "psutil") if name in sys.modules]
     print("hot", hot, "path", "" in sys.path)
@@ -30,7 +39,7 @@ def start_worker(tmp_path):
     (tmp_path / "stand_in.py").write_text(SESSION)
     started = []
 
-    def start(*, argv=(), more_args=(), workers=1, **popen):
+    def start(*, argv=(), more_args=(), workers=1, grace_s=30.0, **popen):
         job = {
             "schema": 1,
             "script": {"kind": "path", "target": "x.py", "argv": list(argv), "cwd": str(tmp_path)},
@@ -39,6 +48,7 @@ def start_worker(tmp_path):
             "run_dir": str(tmp_path),
             "attempt": 0,
             "session_module": "stand_in",
+            "limits": {"grace_s": grace_s},
         }
         (tmp_path / "job.json").write_text(json.dumps(job))
         environ = {
@@ -77,6 +87,20 @@ def test_session_starts_cold_and_its_code_is_returned(start_worker):
     process = start_worker()
     out, err = process.communicate(timeout=10)
     assert (process.returncode, out, err) == (3, "hot [] path False\n", "")
+
+
+def test_a_failed_script_leaves_at_once_with_a_pool_of_processes(start_worker):
+    pytest.importorskip("joblib")
+    process = start_worker(argv=["joblib"])
+    out, err = process.communicate(timeout=20)  # without the limit for exit functions, which is 30 s
+    assert (process.returncode, out, err) == (3, "[0, 1, 4, 9]\n", "")
+
+
+def test_an_exit_function_does_not_hold_a_failed_script_for_ever(start_worker):
+    process = start_worker(argv=["exit function"], grace_s=1.0)
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == 3
+    assert "exit functions have not ended within 1 s" in err
 
 
 def test_without_a_job_it_is_refused(start_worker):

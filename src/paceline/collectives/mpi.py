@@ -85,7 +85,7 @@ class MpiTransport:
 
     def _gather_strings(self, tensor: tf.Tensor) -> tf.Tensor:
         def gather(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-            with self._watch.inside():
+            with self._watch.inside("rows"):
                 parts = self._comm.allgather(array.tolist())
             rest = array.shape[1:]
             joined = [row for part in parts for row in part]
@@ -112,7 +112,7 @@ class MpiTransport:
 
     def _all_reduce_array(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         received = self._buffers.take(array.shape, array.dtype)
-        with self._watch.inside():
+        with self._watch.inside("sum", array.nbytes):
             self._comm.Allreduce(np.ascontiguousarray(array), received)
         return received
 
@@ -121,7 +121,7 @@ class MpiTransport:
         each = -(-array.size // self.size)
         sent, parts = (np.zeros(each * self.size, array.dtype) for _ in range(2))
         sent[: array.size] = array.reshape(-1)
-        with self._watch.inside():
+        with self._watch.inside("sum", array.nbytes):
             self._comm.Alltoall(sent.view(np.uint8), parts.view(np.uint8))
             with np.errstate(over="ignore"):  # more than a float16 holds is infinity, as it is on one device
                 mine = parts.reshape(self.size, each).sum(axis=0, dtype=np.float32).astype(array.dtype)
@@ -130,12 +130,12 @@ class MpiTransport:
 
     def _broadcast_array(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         buffer = np.array(array, order="C", copy=True)
-        with self._watch.inside():
+        with self._watch.inside("broadcast", array.nbytes):
             self._comm.Bcast(buffer.view(np.uint8) if buffer.ndim else buffer.reshape(1).view(np.uint8))
         return buffer
 
     def _gather_array(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        with self._watch.inside():
+        with self._watch.inside("rows"):
             shapes = self._comm.allgather(array.shape)
             _same_row_shape(shapes)
             row = int(np.prod(array.shape[1:], dtype=np.int64)) * array.itemsize
@@ -149,7 +149,7 @@ class MpiTransport:
 
     def barrier(self) -> None:
         """Returns when every worker has called it. Collective."""
-        with self._watch.inside():
+        with self._watch.inside("barrier"):
             self._comm.Barrier()
 
     def all_reduce_host(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -158,7 +158,7 @@ class MpiTransport:
 
     def gather_bytes(self, data: bytes) -> list[bytes]:
         """Returns every worker's bytes, in rank order. Collective."""
-        with self._watch.inside():
+        with self._watch.inside("bytes"):
             return list(self._comm.allgather(data))
 
     def close(self) -> None:

@@ -124,7 +124,9 @@ class RingTransport:
                     max_subdivs_per_device=self.tuning.max_subdivs,
                 )
 
-        with self._watch.inside():
+        # What is traced may have no size yet.
+        size = int(tensor.shape.num_elements()) * tensor.dtype.size if tf.executing_eagerly() else 0
+        with self._watch.inside("sum", size):
             return self._token.run(call)
 
     def _all_reduce_any_size(self, tensor: tf.Tensor) -> tf.Tensor:

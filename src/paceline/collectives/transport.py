@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import tensorflow as tf
+
+#: What workers do together: a training, test or predict step; or one of a transport's collectives.
+Exchange = Literal["step", "sum", "broadcast", "rows", "bytes", "barrier"]
 
 
 class Watch(Protocol):
     """Told when this worker enters and leaves a collective, so that others can see where it waits."""
 
-    def inside(self) -> AbstractContextManager[None]:
-        """Returns a context that is entered around each collective that a host thread runs."""
+    def inside(self, what: Exchange, size: int = 0) -> AbstractContextManager[None]:
+        """Returns a context that is entered around each collective that a host thread runs.
+
+        Args:
+            what: Which one.
+            size: Its bytes, where these are the same on every worker.
+
+        Raises:
+            ScriptRefused: When it is entered: another worker has entered another one.
+        """
         ...
 
 
 class NoWatch:
     """Watches nothing."""
 
-    def inside(self) -> AbstractContextManager[None]:
+    def inside(self, what: Exchange, size: int = 0) -> AbstractContextManager[None]:
         """Returns a context that does nothing."""
+        del what, size
         return nullcontext()
 
 

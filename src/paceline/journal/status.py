@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 MAGIC = b"PLS1"
 PAGE_BYTES = 128
-_LAYOUT = struct.Struct("<4sIqqqqddqqq")
+_LAYOUT = struct.Struct("<4sIqqqqddqqqq")
 
 # Index of each eight-byte number in the page; magic and phase share number 0.
 _STEP, _COLLECTIVES, _SAVES, _SAMPLES, _LOSS, _UPDATED, _EPOCH, _STEP_IN_EPOCH, _STEPS_PER_EPOCH = range(1, 10)
+_ENTERED = 10
 
 
 class Phase(enum.IntEnum):
@@ -130,8 +131,13 @@ class StatusWriter:
         self._floats[_LOSS] = loss
         self._floats[_UPDATED] = time.time()
 
-    def enter_collective(self) -> None:
-        """Counts one more collective; call before waiting for the peers."""
+    def enter_collective(self, entered: int = 0) -> None:
+        """Counts one more collective; call before waiting for the peers.
+
+        Args:
+            entered: Which one it is, in a number that the peers compare with theirs (`paceline.session.calls`).
+        """
+        self._ints[_ENTERED] = entered
         self._ints[_COLLECTIVES] += 1
         self._floats[_UPDATED] = time.time()
 
@@ -159,7 +165,7 @@ class StatusReader:
             self._map = _open(self._path)
         if self._map is None:
             return Status()
-        _, phase, step, collectives, saves, samples, loss, updated, epoch, in_epoch, per_epoch = _LAYOUT.unpack_from(
+        _, phase, step, collectives, saves, samples, loss, updated, epoch, in_epoch, per_epoch, _ = _LAYOUT.unpack_from(
             self._map
         )
         return Status(
@@ -178,11 +184,19 @@ class StatusReader:
     @property
     def collectives(self) -> int | None:
         """How many collectives the worker has entered, None where there is no page; quick enough for every step."""
+        return self._number(_COLLECTIVES)
+
+    @property
+    def entered(self) -> int | None:
+        """Which collective the worker has entered last (`paceline.session.calls`), None where there is no page."""
+        return self._number(_ENTERED)
+
+    def _number(self, index: int) -> int | None:
         if self._map is None:
             return None
         if self._ints is None:
             self._ints = memoryview(self._map).cast("q")
-        return self._ints[_COLLECTIVES]
+        return self._ints[index]
 
     def close(self) -> None:
         """Lets go of the file."""
@@ -195,7 +209,7 @@ class StatusReader:
 
 
 def _empty_page() -> bytes:
-    return _LAYOUT.pack(MAGIC, Phase.START, 0, 0, 0, 0, math.nan, 0.0, 0, 0, -1).ljust(PAGE_BYTES, b"\0")
+    return _LAYOUT.pack(MAGIC, Phase.START, 0, 0, 0, 0, math.nan, 0.0, 0, 0, -1, 0).ljust(PAGE_BYTES, b"\0")
 
 
 def _create(path: str) -> mmap.mmap:

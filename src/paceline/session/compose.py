@@ -22,7 +22,7 @@ from paceline.data.distribute import share_dataset
 from paceline.errors import ConfigurationRefused
 from paceline.files import write_whole
 from paceline.journal.status import Phase, StatusReader
-from paceline.session import configuration, environment, hooks, state
+from paceline.session import configuration, environment, hooks, lookout, state
 from paceline.session.devices import choose_devices
 from paceline.session.observer import SessionObserver
 from paceline.session.script import run_script
@@ -59,7 +59,7 @@ class Session:
         """Runs the script and returns its exit code. Collective: yes, at the start and at the end."""
         self.status.set_phase(Phase.CONNECT)
         devices = self._devices()
-        watch = StatusWatch(self.status)
+        watch = StatusWatch(self.status, self.rank)
         transport = self._transport(watch)
         # TensorFlow's server, where there is one, took SIGTERM for itself.
         signals.restore_signals()
@@ -67,17 +67,19 @@ class Session:
         transport.barrier()
         # Now every page is there. It stays readable, also if the script removes the run directory.
         others = [rank for rank in range(self.size) if rank != self.rank]
-        peers = [StatusReader(self.attempt_dir / f"worker-{rank}" / "status") for rank in others]
-        for peer in peers:
+        peers = {rank: StatusReader(self.attempt_dir / f"worker-{rank}" / "status") for rank in others}
+        for peer in peers.values():
             peer.read()
-        watch.peers = peers if self.status.is_shared else ()
+        if peers and self.status.is_shared:
+            watch.peers = peers
+            lookout.start(watch, self.journal)
         self.journal.event(
             "ready", replicas=strategy.num_replicas_in_sync, transport=transport.name, **_settings(transport)
         )
         if self.rank == 0:
             self._write_versions()
         stored = StoredDecisions(Path(self.job["run_dir"]) / "training.json", writes=self.rank == 0, tell=self.tell)
-        observer = SessionObserver(transport, self.journal, self.status, stored)
+        observer = SessionObserver(transport, self.journal, watch, stored)
         hooks.install(strategy, observer, self.tell)
         configuration.install(self.job, threads_in_effect(), decisions.tell)
         environment.install(decisions.tell)
@@ -93,12 +95,21 @@ class Session:
         )
         seed_everything(int(self.job["seed"]))
         self.status.set_phase(Phase.SCRIPT)
-        code = run_script(self.job["script"])
+        code = self._run_script(watch)
         if code == 0:
             guard.check_end(strategy)
-            self._meet_at_the_end(peers)
+            self._meet_at_the_end(list(peers.values()))
         self.journal.event("end", exit_code=code)
         return code
+
+    def _run_script(self, watch: StatusWatch) -> int:
+        """Runs the script and returns its exit code; what the watch has refused is raised as it was."""
+        try:
+            return run_script(self.job["script"])
+        except Exception:
+            if watch.refused is not None:
+                raise watch.refused from None
+            raise
 
     def tell(self, text: str) -> None:
         """Keeps one line for the person in the journal; the launcher shows it, once for the job."""

@@ -15,6 +15,7 @@ from paceline.collectives.transport import Transport
 from paceline.errors import ScriptRefused
 from paceline.journal.status import Phase
 from paceline.session.stored import StoredDecisions
+from paceline.session.watch import StatusWatch
 from paceline.training import agreement, decisions, drift, progress
 
 #: The loss and the counters are read from the device this often: reading waits for the step.
@@ -34,13 +35,14 @@ class SessionObserver:
         self,
         transport: Transport,
         journal: Any,
-        status: Any,
+        watch: StatusWatch,
         stored: StoredDecisions,
     ) -> None:
         self._stored = stored
         self._transport = transport
         self._journal = journal
-        self._status = status
+        self._watch = watch
+        self._status = watch.status
         self._calls: list[str] = []
         self._models: list[Any] = []
         self._due: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -62,6 +64,7 @@ class SessionObserver:
         outermost = not self._calls
         self._calls.append(what)
         self._models.append(model)
+        self._watch.calls.begins(what)
         before = self._status.phase
         if outermost and (what in ("fit", "evaluate") or model not in self._checked):
             self._due.add(model)
@@ -78,6 +81,7 @@ class SessionObserver:
         finally:
             self._calls.pop()
             self._models.pop()
+            self._watch.calls.ends()
             self._status.set_phase(before)
 
     def before_step(self, model: Any, trace: Callable[[], None]) -> None:
@@ -88,8 +92,7 @@ class SessionObserver:
             # Only training needs, and makes, the optimizer's variables.
             if agreement.is_built(model) or (model.built and not self._is_training()):
                 self._agree(model)
-        # A step's own collectives may be TensorFlow's, which nobody counts.
-        self._status.enter_collective()
+        self._watch.enter_step()
         self._status.set_phase(_PHASES.get(self._calls[-1] if self._calls else "", Phase.STEP))
 
     def after_step(self, model: Any, result: Any, steps: int) -> None:

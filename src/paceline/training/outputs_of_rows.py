@@ -74,7 +74,9 @@ def check(outputs: Any, batch: Any, sure: Collection[int] = ()) -> None:
         sure: Places of outputs that are not looked at (`cut`).
     """
     wanted = _count(_first_with_rows(batch))
-    wrong = [place for place, value in enumerate(tf.nest.flatten(outputs)) if place not in sure and _count(value) != wanted]
+    wrong = [
+        place for place, value in enumerate(tf.nest.flatten(outputs)) if place not in sure and _count(value) != wanted
+    ]
     if wrong:
         name, _ = _named(outputs)[wrong[0]]
         raise _no_rows(f"{name} has not as many rows as the batch, of which there are {wanted}")

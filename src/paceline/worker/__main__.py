@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import NoReturn, cast
 
@@ -22,6 +23,8 @@ from paceline.worker.job import Assignment, read_assignment
 
 # By name: this room starts without TensorFlow, the session does not.
 SESSION_MODULE = "paceline.session"
+# So long the pools of a script that failed may take to end.
+_POOLS_S = 2.0
 
 
 def main() -> int:
@@ -120,12 +123,39 @@ def _leave(code: int) -> NoReturn:
 
     MPI's own exit handler waits for all ranks, and TensorFlow's threads may crash while they are taken down: the
     files are closed, the answer is known, so the process ends here. A script that failed does not wait for its
-    threads: its peers are waiting for the news.
+    threads, and for its exit functions no longer than the grace time: its peers are waiting for the news.
     """
-    signals.begin_leaving()
+    limit_s = signals.begin_leaving()
     if code == 0:
         threading._shutdown()  # type: ignore[attr-defined]  # waits for the script's threads
+    else:
+        threading.Thread(target=_leave_late, args=(code, limit_s), daemon=True).start()
+        _end_pools()
     atexit._run_exitfuncs()
+    signals.flush()
+    os._exit(code)
+
+
+def _end_pools() -> None:
+    """Has pools of threads and processes end, as `python` does before exit functions.
+
+    Those of `multiprocessing` wait for processes, and what tells these to go (of `concurrent.futures` and of joblib) is
+    what Python calls before it waits for threads. It also waits for what a pool is doing, and that may take long.
+    """
+
+    def end() -> None:
+        for function in reversed(getattr(threading, "_threading_atexits", ())):
+            function()
+
+    ending = threading.Thread(target=end, daemon=True)
+    ending.start()
+    ending.join(_POOLS_S)
+
+
+def _leave_late(code: int, limit_s: float) -> NoReturn:
+    """Ends the process when its exit functions have not ended within a limit."""
+    time.sleep(limit_s)
+    crash.show(f"paceline: the script's exit functions have not ended within {limit_s:g} s (--grace): left behind\n")
     signals.flush()
     os._exit(code)
 

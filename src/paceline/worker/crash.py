@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dis
 import faulthandler
 import os
 import signal
@@ -17,6 +18,7 @@ from paceline.journal.writer import JournalWriter
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 _OUR_FRAMES = (_PACKAGE + os.sep, "<frozen runpy>", "<frozen importlib")
 _SIGNALS = str(Path(__file__).with_name("signals.py").resolve())
+_KERAS_FILTER = os.sep + os.path.join("keras", "src", "utils", "traceback_utils.py")
 _RUNPY = os.sep + "runpy.py"  # not frozen before Python 3.11
 
 
@@ -59,11 +61,52 @@ def _text_of(error: BaseException) -> str:
 
 
 def format_error(error: BaseException) -> str:
-    """Returns what is printed for ``error``: as ``python`` does, without the frames of paceline above the script's."""
+    """Returns what is printed for ``error``: as ``python`` does, without the frames of paceline.
+
+    Those between the script's and Keras' stay where the script had Keras show its own:
+    ``keras.config.disable_traceback_filtering()``.
+    """
     if isinstance(error, PacelineError):
         return f"paceline: {error}\n"
     trimmed = error.with_traceback(_script_part(error))
-    return "".join(traceback.format_exception(trimmed))
+    shown = traceback.TracebackException(type(trimmed), trimmed, trimmed.__traceback__, compact=True)
+    if _filters_frames():
+        _leave_out_ours(trimmed, shown)
+    return "".join(shown.format())
+
+
+def _filters_frames() -> bool:
+    """Returns whether Keras leaves out its own frames. This room imports no Keras; the script may have."""
+    enabled = getattr(getattr(sys.modules.get("keras"), "config", None), "is_traceback_filtering_enabled", None)
+    return enabled is None or bool(enabled())
+
+
+def _leave_out_ours(error: BaseException, shown: traceback.TracebackException) -> None:
+    """Leaves out the frames of paceline, also of the errors behind an error; not where one of them raised it."""
+    others = [frame for frame in shown.stack if not frame.filename.startswith(_PACKAGE + os.sep)]
+    if others and (others[-1] is shown.stack[-1] or not _is_a_fault_of_ours(error)):
+        shown.stack[:] = others
+    behind = [(error.__cause__, shown.__cause__), (error.__context__, shown.__context__)]
+    if group := getattr(shown, "exceptions", None):  # of an ExceptionGroup, from Python 3.11 on
+        behind += zip(error.exceptions, group, strict=False)  # type: ignore[attr-defined]
+    for cause, its in behind:
+        if cause is not None and its is not None:
+            _leave_out_ours(cause, its)
+
+
+def _is_a_fault_of_ours(error: BaseException) -> bool:
+    """Returns whether paceline's code, which an error's last frame is in, has raised it, and not on purpose.
+
+    Keras takes its own and TensorFlow's frames out below each of its calls. Then the last one left is in a call.
+    """
+    if isinstance(error, (PacelineError, KeyboardInterrupt, SystemExit)):
+        return False
+    last, is_filtered = error.__traceback__, False
+    while last is not None and last.tb_next is not None:
+        is_filtered = is_filtered or last.tb_frame.f_code.co_filename.endswith(_KERAS_FILTER)
+        last = last.tb_next
+    is_in_call = last is not None and dis.opname[last.tb_frame.f_code.co_code[last.tb_lasti]].startswith("CALL")
+    return not (is_filtered and is_in_call)
 
 
 def _script_part(error: BaseException) -> TracebackType | None:

@@ -74,9 +74,14 @@ class SignalWatch:
         signal.signal(signal.SIGINT, self._hear)
         return True
 
-    def begin_leaving(self) -> None:
-        """Says that the script is over: from now on an exception would reach nobody, and only be printed."""
+    def begin_leaving(self) -> float:
+        """Says that the script is over: from now on an exception would reach nobody, and only be printed.
+
+        Returns:
+            How long exit functions may take, in seconds.
+        """
         self._is_leaving = True
+        return self._grace_s
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self._heard = True
@@ -136,10 +141,13 @@ def restore_signals() -> bool:
     return _watch is not None and _watch.restore()
 
 
-def begin_leaving() -> None:
-    """Says that the script is over, and what is left of it are threads and exit handlers."""
-    if _watch is not None:
-        _watch.begin_leaving()
+def begin_leaving() -> float:
+    """Says that the script is over, and what is left of it are threads and exit functions.
+
+    Returns:
+        How long these may take, in seconds; 0: there was no script.
+    """
+    return 0.0 if _watch is None else _watch.begin_leaving()
 
 
 def flush() -> None:

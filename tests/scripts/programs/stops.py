@@ -1,5 +1,7 @@
 """Callbacks that one worker decides by itself; a progress bar; a model that only one worker reads."""
 
+import contextlib
+
 import keras
 import tensorflow as tf
 from facts import digest, note, rank, table
@@ -57,5 +59,11 @@ note(ends=ends, digest=digest(*model.get_weights()), evaluated=evaluated)
 if rank() == 1:
     note(alone={k: float(v) for k, v in model.get_metrics_result().items()}, history=history.history["loss"])
     float(model.metrics[0].result())
+    # What exchanges nothing may be done on one worker, also a call that fails before it begins.
+    model(x[:4], training=False)
+    with contextlib.suppress(Exception):
+        model.predict("no data", verbose=0)
+    fresh().save("alone.keras")
+    keras.saving.load_model("alone.keras")
 model.fit(x, y, batch_size=8, verbose=2)
 note(end=digest(*model.get_weights()))
