@@ -97,6 +97,10 @@ for name, outputs_of in OUTPUTS.items():
         with caught(f"{name} {'eagerly' if eager else 'compiled'}"):
             predicted(outputs_of, run_eagerly=eager)
 whole = predicted(lambda out, data: {"double": data * 2, "ragged": tf.RaggedTensor.from_tensor(data)})
+some = predicted(lambda out, data: {"some": tf.boolean_mask(data, data[:, 0] > 0)})["some"]
+note(some_rows_are_right=np.array_equal(some, x[x[:, 0] > 0]))
+with caught("pairs compiled"):
+    predicted(lambda out, data: tf.matmul(data, data, transpose_b=True))
 note(rows_are_right=np.array_equal(whole["double"], x * 2) and whole["ragged"].shape[0] == len(x))
 
 # -- parts of different numbers of rows -----------------------------------------------------------
