@@ -55,6 +55,7 @@ def layer():
         lambda x, _: tf.reduce_sum(x) / _rows(x),
         lambda x, _: tf.reduce_sum(x) * (1.0 / _rows(x)),
         lambda x, _: tf.reduce_sum(x) / tf.cast(tf.size(x), tf.float32),
+        lambda x, _: tf.reduce_sum(x) / tf.cast(tf.reduce_prod(tf.concat([tf.shape(x)[:1], [4]], axis=0)), tf.float32),
         lambda x, _: ops.sum([ops.mean(x), ops.mean(ops.square(x))]),
         lambda x, _: ops.mean(keras.losses.mean_squared_error(x, ops.zeros_like(x))),
         lambda x, _: keras.losses.MeanSquaredError()(x, tf.zeros_like(x)),
@@ -123,6 +124,8 @@ def test_what_has_a_row_for_each():
         lambda x: tf.reduce_sum(x, axis=-1),
         lambda x: tf.range(tf.shape(x)[0]),
         lambda x: x - tf.reduce_mean(x, axis=0),
+        lambda x: tf.RaggedTensor.from_row_lengths(x[:, 0], tf.cast(x[:, 1], tf.int64)).to_tensor(),
+        lambda x: tf.gather(WEIGHTS, tf.unique(tf.cast(x[:, 0], tf.int32))[0]),
         lambda x: tf.fill([tf.shape(x)[0], 3], 1.0),
     ):
         assert _growth(by_row).form is Form.PER_ROW

@@ -77,7 +77,8 @@ _MULTIPLIES = {"Mul", "MulNoNan"}
 _DIVIDES = {"RealDiv", "DivNoNan", "Div"}
 _REDUCES = {"Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "EuclideanNorm", "ArgMax", "ArgMin"}
 _SHAPES = {"Shape", "ShapeN"}
-_SORTS = {"TopK", "TopKV2", "Unique", "UniqueV2", "Cumsum", "Cumprod"}
+_OF_SHAPES = {"StridedSlice", "Slice", "GatherV2", "Prod", "Cast", "Identity"}
+_SORTS = {"TopK", "TopKV2"}
 #: Ask for which of LINEAR is larger: no sum over rows any more.
 _CHOOSES = {"Maximum", "Minimum"}
 _MULTIPLIES_MATRICES = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"}
@@ -175,14 +176,9 @@ def _is_number(tensor: Any) -> bool:
 
 def _of_shape(operation: Any, states: list[Growth]) -> Growth:
     name = operation.type
-    if states[0].form is not Form.SHAPE or name not in {
-        "StridedSlice",
-        "Prod",
-        "Cast",
-        "Identity",
-        "Slice",
-        "GatherV2",
-    }:
+    if name in {"ConcatV2", "Pack"} and operation.outputs[0].dtype.is_integer:
+        return _SHAPE
+    if states[0].form is not Form.SHAPE or name not in _OF_SHAPES:
         return _PER_ROW  # something of this shape
     if name == "Prod":
         return COUNT
