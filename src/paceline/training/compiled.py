@@ -19,6 +19,7 @@ from paceline.training import current, progress
 from paceline.training.ending import Carried, Plan, collect, settle
 from paceline.training.late import LateStates, Place
 from paceline.training.run import own_rows
+from paceline.training.slices import looks_up_alike, mark_alike
 from paceline.training.step import Kind, ReplicaStep
 
 
@@ -109,7 +110,7 @@ def compiled_step(
         share = tuple(packed.share)
         step = ReplicaStep(kind, *share)
         for slices, alike in zip(packed.slices, layouts[0].alike, strict=True):
-            step.mark_alike(slices, alike=alike)
+            mark_alike(slices, alike=alike)
         sums = step.sum_over_replicas([*packed.buffers, *packed.slices])
         buffers, slices = sums[: len(packed.buffers)], sums[len(packed.buffers) :]
         logs, signals = second(buffers, slices, packed.before, *share)
@@ -140,6 +141,6 @@ def _packed(
     buffers, pieces = pack([value for _, value in dense], wires, bucket_bytes)
     before, before_pieces = pack(tensors.before)
     slices = [value for value in addends if isinstance(value, tf.IndexedSlices)]
-    alike = [step.looks_up_alike(value) for value in slices]
+    alike = [looks_up_alike(value, step.growths) for value in slices]
     layout = _Layout(plan, is_slices, alike, pieces, before_pieces, attempts)
     return layout, _Packed(buffers, slices, before, [tf.convert_to_tensor(part) for part in share])

@@ -17,8 +17,7 @@ from paceline.data.share import leaves
 from paceline.training import guard, progress
 from paceline.training.growth import COUNT, FIXED, MEAN, SUM, Form, Growths
 from paceline.training.late import LateStates, Place
-
-_ALIKE = "paceline_alike"
+from paceline.training.slices import looks_up_alike
 
 
 class Kind(enum.Enum):
@@ -182,7 +181,7 @@ class ReplicaStep:
         bucket_bytes = extended.step_options.bucket_bytes
         dense = [(v, i) for i, v in enumerate(values) if not isinstance(v, tf.IndexedSlices)]
         wires = [self.wire(v) if i < num_gradients else v.dtype for v, i in dense]
-        alike = [isinstance(v, tf.IndexedSlices) and self.looks_up_alike(v) for v in values]
+        alike = [isinstance(v, tf.IndexedSlices) and looks_up_alike(v, self.growths) for v in values]
         if hasattr(self.context.strategy, "transport"):
             return list(extended.sum_all(values, wires, bucket_bytes, alike))
         # A collective of TensorFlow's is bound to one shape (2.19 to 2.21), and slices have as many rows as they happen
@@ -201,24 +200,6 @@ class ReplicaStep:
             else next(sums)
             for v, same in zip(values, alike, strict=True)
         ]
-
-    def looks_up_alike(self, gradient: Any) -> bool:
-        """Returns whether all replicas have looked up the same rows of a table, because no row of the batch chose them.
-
-        Outside of graphs nobody knows: there rows that are all different are taken for a range.
-        """
-        if hasattr(gradient, _ALIKE):
-            return bool(getattr(gradient, _ALIKE))
-        growth = self.growths.of(gradient.indices)
-        if growth is None:
-            count = int(tf.size(gradient.indices))
-            return count > 1 and int(tf.size(tf.unique(gradient.indices)[0])) == count
-        return growth == FIXED
-
-    @staticmethod
-    def mark_alike(gradient: Any, *, alike: bool) -> None:
-        """Says of slices that have left a compiled function what `looks_up_alike` has said of them inside."""
-        setattr(gradient, _ALIKE, alike)
 
     def _gather_rows(self, tensor: Any) -> Any:
         def concatenated(strategy: Any, rows: Any) -> Any:

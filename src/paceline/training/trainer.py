@@ -63,16 +63,33 @@ def _symbolic_build(strategy: Any) -> Callable[..., None]:
             )
         else:
             data_batch = tf.nest.map_structure(lambda x: None if x is None else tf.convert_to_tensor(x), data_batch)
-        if (
-            type(self).call is keras.Model.call
-            and type(self).train_step is not keras_trainer.TensorFlowTrainer.train_step
-        ):
+        has_own_step = type(self).train_step is not keras_trainer.TensorFlowTrainer.train_step
+        if type(self).call is keras.Model.call and has_own_step:
             # Nothing to build from: the model is its parts, and its own steps say what becomes of a batch.
             return
         with strategy.scope():
-            self._symbolic_build(data_batch=data_batch)
+            try:
+                self._symbolic_build(data_batch=data_batch)
+            except Exception as error:
+                # Keras takes a batch for (x, y, sample_weight); an own step may take it for anything else.
+                if not has_own_step:
+                    raise
+                if not all(layer.built for layer in self._flatten_layers()):
+                    raise _cannot_build(self, strategy.num_replicas_in_sync) from error
+                if self.optimizer is not None and not self.optimizer.built:
+                    self.optimizer.build(self.trainable_variables)
 
     return maybe_symbolic_build
+
+
+def _cannot_build(model: Any, count: int) -> ScriptRefused:
+    return ScriptRefused(
+        "Several replicas of a process need a model's variables before its first step, and Keras cannot tell from the "
+        "data what they are.",
+        got=f"the model {model.name}, not built, whose train_step takes batches apart by itself",
+        expected="a model that is built",
+        fix=f"model(x) once, with some rows, before fit   or   paceline run --workers {count} ...",
+    )
 
 
 class _FlaggedIterable:

@@ -78,7 +78,7 @@ def _uneven(x, y, sizes):
     return tf.data.Dataset.from_generator(lambda: iter(parts), output_signature=spec)
 
 
-@case("large metric states", on=("ring", "xla"))
+@case("large metric states", on=("core", "xla"))
 def large_states():
     # States of 128 kB and 80 kB travel once in three steps. Batches of one row leave replicas without any, in
     # the middle of three steps and at their end; the last group has one step.

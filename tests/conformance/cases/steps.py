@@ -54,6 +54,30 @@ def train_step_raw_scalar():
     return with_values(outcome, evaluate=model.evaluate(*regression(rows=21), batch_size=8, verbose=0))
 
 
+class TwoParts(RawScalar):
+    """Its batches are rows with labels, and rows without."""
+
+    def train_step(self, data):
+        labelled, others = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self(others) - self(others + 0.1)))
+            loss += self.compute_loss(x=None, y=labelled["y"], y_pred=self(labelled["x"], training=True))
+        self.optimizer.apply_gradients(
+            zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables, strict=True)
+        )
+        self.loss_tracker.update_state(loss)
+        return {"loss": self.loss_tracker.result()}
+
+
+@case("custom train_step with batches of its own kind", on=("core",))
+def train_step_two_parts():
+    x, y = regression()
+    model = TwoParts()
+    model(x[:2])
+    model.compile(sgd(), "mse")
+    return train(model, tf.data.Dataset.from_tensor_slices(({"x": x, "y": y}, x[::-1])).batch(16))
+
+
 class LogsOnly(RawScalar):
     """Its logs are plain tensors, no metric's result."""
 
