@@ -17,7 +17,7 @@ from paceline.callbacks import alike, one_writer, progress
 from paceline.checkpoint import hooks as save_hooks
 from paceline.checkpoint.chief import ChiefWrites
 from paceline.collectives.transport import Alone, Transport
-from paceline.data import caches
+from paceline.data import caches, rows
 from paceline.data.distribute import share_dataset
 from paceline.errors import ConfigurationRefused
 from paceline.files import write_whole
@@ -105,7 +105,8 @@ class Session:
     def _run_script(self, watch: StatusWatch) -> int:
         """Runs the script and returns its exit code; what the watch has refused is raised as it was."""
         try:
-            return run_script(self.job["script"])
+            with rows.in_words():
+                return run_script(self.job["script"])
         except Exception:
             if watch.refused is not None:
                 raise watch.refused from None

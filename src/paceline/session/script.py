@@ -10,7 +10,6 @@ import sys
 import types
 from typing import Any
 
-from paceline.data import rows
 from paceline.errors import ConfigurationRefused
 from paceline.worker.exits import exit_code_of
 
@@ -25,8 +24,7 @@ def run_script(script: dict[str, Any]) -> int:
         Whatever the script raises but `SystemExit`.
     """
     try:
-        with rows.in_words():
-            _run(script)
+        _run(script)
     except SystemExit as error:
         return exit_code_of(error)
     return 0
