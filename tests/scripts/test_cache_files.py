@@ -77,12 +77,10 @@ def test_a_run_that_was_ended_leaves_locks_that_tensorflow_names(start, tmp_path
 
 
 def test_a_snapshot_is_the_same_on_all_workers(one, two, again):
-    # TensorFlow ends a snapshot in the background: one that is not there yet is shuffled again, on a busy machine.
     for result in (two, again):
-        for orders in (worker["snapshot"] for worker in result.facts):
-            assert sorted(orders[0]) == sorted(orders[1]) == sorted(orders[2])
-    for worker in two.facts:
-        assert worker["snapshot"][0] == one.facts[0]["snapshot"][0]
+        orders = result.same("snapshot")
+        assert orders[0] == orders[1] == orders[2]
+    assert two.same("snapshot") == one.facts[0]["snapshot"]
 
 
 @pytest.mark.support(feature="Dataset.save", strategy="multi-worker", transport="mpi")

@@ -1,12 +1,15 @@
 """Datasets that write files under one name: caches, a snapshot, saved datasets, records."""
 
 import os
+import pathlib
 import sys
+import time
 
 import keras
 import numpy as np
 import tensorflow as tf
 from facts import caught, digest, note, rank, table, weights
+from tensorflow.core.protobuf import snapshot_pb2
 
 x, y = table()
 os.makedirs("files", exist_ok=True)
@@ -37,7 +40,20 @@ def order(data):
 
 
 note(rows={name: [order(cache), order(cache)] for name, cache in caches.items()})
-snapped = [order(snapshot) for _ in range(3)]
+
+
+def wait_for_its_end():
+    """Returns when TensorFlow, which writes a snapshot in the background, has ended it: until then it is not read."""
+    limit = time.monotonic() + 60
+    for record in pathlib.Path("files/snapshot").glob("*/snapshot.metadata"):
+        while not snapshot_pb2.SnapshotMetadataRecord.FromString(record.read_bytes()).finalized:
+            assert time.monotonic() < limit, record
+            time.sleep(0.01)
+
+
+snapped = [order(snapshot)]
+wait_for_its_end()
+snapped += [order(snapshot) for _ in range(2)]
 shuffled = dataset.shuffle(40)
 shuffled.save("files/saved")
 saved = order(tf.data.Dataset.load("files/saved"))
