@@ -112,7 +112,9 @@ class Growths:
         self._known[id(tensor)] = tensor, growth
 
     def of(self, tensor: Any) -> Growth | None:
-        """Returns how a tensor grows; None outside of graphs, where nobody knows. Collective: no."""
+        """Returns how a tensor grows; None outside of graphs, where nobody knows but what was noted. Collective: no."""
+        if id(tensor) in self._known:
+            return self._known[id(tensor)][1]
         if not isinstance(tensor, tf.Tensor) or not hasattr(tensor, "graph"):
             return None
         waiting, entered = [tensor], set()

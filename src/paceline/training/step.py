@@ -59,7 +59,7 @@ class ReplicaStep:
     Attributes:
         put_off: Updates that wait for the end of the step.
         growths: How tensors of the step grow with the rows.
-        reduced: Gradients that were summed when they were taken from a tape.
+        sums_at_tapes: Whether gradients were summed where they were taken from a tape.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class ReplicaStep:
         self._is_late = is_late
         self.puts_off = puts_off
         self.put_off: list[PutOff] = []
-        self.reduced: list[Any] = []
+        self.sums_at_tapes = False
         self.loss_is_weighted = False
         self._sums_itself = False
         self.growths = Growths(leaves(data))
@@ -167,7 +167,8 @@ class ReplicaStep:
         finally:
             self._sums_itself = False
         for total in sums:
-            self.growths.note(total.values if isinstance(total, tf.IndexedSlices) else total, FIXED)
+            for part in (total.values, total.indices) if isinstance(total, tf.IndexedSlices) else (total,):
+                self.growths.note(part, FIXED)
         return sums
 
     def wire(self, gradient: Any) -> Any:

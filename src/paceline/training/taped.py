@@ -21,10 +21,6 @@ from paceline.training.growth import FIXED
 from paceline.training.losses import tell_if_whole
 from paceline.training.step import Kind, ReplicaStep
 
-#: Where nobody finds out what a gradient was made of within so many operations, it is summed once more.
-_MOST_OPERATIONS = 5_000
-_READS = {"ReadVariableOp", "ResourceGather", "Const", "VarHandleOp"}
-
 
 def install() -> None:
     """Puts the hook in place. Once per worker."""
@@ -72,7 +68,7 @@ def _aggregated(step: ReplicaStep, found: Any, sources: Any) -> Any:
     # A tape that still records may differentiate this gradient.
     add = _differentiable_sum if record.could_possibly_record() else _sum
     sums = add(step, mine)
-    step.reduced += sums
+    step.sums_at_tapes = True
     for place, total in zip(places, sums, strict=True):
         gradients[place] = total
     return tf.nest.pack_sequence_as(found, gradients)
@@ -109,21 +105,8 @@ def follow_from_sums(step: ReplicaStep, gradients: Iterable[Any]) -> bool:
     Then they are the same on every replica. Where it is not known the answer is no, and they are summed again: the
     weights of replicas add up to one, so that this changes nothing but the time.
     """
-    sums = {id(part) for total in step.reduced for part in _parts(total)}
-    if not sums:
-        return False
-    waiting = [part for gradient in gradients if gradient is not None for part in _parts(gradient)]
-    seen: set[int] = set()
-    while waiting:
-        tensor = waiting.pop()
-        if id(tensor) in sums or id(tensor) in seen:
-            continue
-        seen.add(id(tensor))
-        made_of = _made_of(tensor)
-        if made_of is None or len(seen) > _MOST_OPERATIONS:
-            return False
-        waiting += made_of
-    return True
+    parts = [part for gradient in gradients if gradient is not None for part in _parts(gradient)]
+    return step.sums_at_tapes and all(step.growths.of(part) == FIXED for part in parts)
 
 
 def _parts(gradient: Any) -> list[Any]:
@@ -131,18 +114,3 @@ def _parts(gradient: Any) -> list[Any]:
         return [gradient.values, gradient.indices]
     # A variable of the script's own that gradients are added up in, and that is handed on itself.
     return [] if _is_variable(gradient) else [gradient]
-
-
-def _made_of(tensor: Any) -> list[Any] | None:
-    """Returns the tensors that a tensor of a graph is computed from; None: it may differ between replicas."""
-    if not hasattr(tensor, "graph"):
-        return None
-    operation = tensor.op
-    if operation.type in _READS:
-        return []
-    if operation.type == "Placeholder":
-        outer = [outside for outside, inside in getattr(tensor.graph, "captures", ()) if inside is tensor]
-        return outer or None
-    if operation.op_def.is_stateful:
-        return None
-    return list(operation.inputs)
