@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -35,8 +36,6 @@ from paceline.training import decisions
 from paceline.training.current import current_step
 from paceline.training.growth import MEAN
 from paceline.training.step import Kind, ReplicaStep
-
-_KERAS_OWN = (Trainer.compute_loss, keras.Model.compute_loss)
 
 
 def install() -> None:
@@ -66,11 +65,15 @@ def install() -> None:
 
     tf.nn.compute_average_loss = _of_one_device(tf.nn.compute_average_loss, among="global_batch_size")
     tf.nn.scale_regularization_loss = _of_one_device(tf.nn.scale_regularization_loss)
-    for owner, name, what in (
-        (TensorFlowTrainer, "_aggregate_additional_loss", "what add_loss was given"),
-        (Trainer, "_compute_loss", "what an own compute_loss returns"),
-    ):
-        setattr(owner, name, _as_mean(getattr(owner, name), what))
+    TensorFlowTrainer._aggregate_additional_loss = _as_mean(
+        TensorFlowTrainer._aggregate_additional_loss, "what add_loss was given", lambda _: True
+    )
+    # Of Keras' own the parts are means already.
+    Trainer._compute_loss = _as_mean(
+        Trainer._compute_loss,
+        "what an own compute_loss returns",
+        lambda model: type(model).compute_loss is not Trainer.compute_loss,
+    )
     if _sums_activity_regularizers():
         Layer.activity_regularizer = property(_activity_regularizer, _set_activity_regularizer)
     loss_module.reduce_weighted_values = corrected
@@ -99,16 +102,20 @@ def _of_one_device(original: Any, among: str = "") -> Any:
     return function
 
 
-def _as_mean(original: Any, what: str) -> Any:
-    """Returns a method of a model's that computes a loss: a mean over this replica's rows where it is a sum."""
+def _as_mean(original: Any, what: str, is_own: Callable[[Any], bool]) -> Any:
+    """Returns a method of a model's that computes a loss: a mean over this replica's rows where it is a sum.
+
+    Args:
+        original: The method.
+        what: What it returns, in a person's words.
+        is_own: Whether a model's loss may be one of the script's own.
+    """
 
     @functools.wraps(original)
     def compute(self: Any, *args: Any, **kwargs: Any) -> Any:
         loss = original(self, *args, **kwargs)
         step = _mean_step()
-        # Of Keras' own the parts are means already.
-        own = what.startswith("what add_loss") or type(self).compute_loss not in _KERAS_OWN
-        if step is None or not own or not isinstance(loss, tf.Tensor):
+        if step is None or not is_own(self) or not isinstance(loss, tf.Tensor):
             return loss
         tell_if_whole(step, loss, f"{self.name}: {what}")
         return step.as_mean(loss)
