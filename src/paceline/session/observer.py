@@ -43,8 +43,7 @@ class SessionObserver:
         self._journal = journal
         self._watch = watch
         self._status = watch.status
-        self._calls: list[str] = []
-        self._models: list[Any] = []
+        self._calls: list[tuple[str, Any]] = []  # name and model, the innermost last
         self._due: weakref.WeakSet[Any] = weakref.WeakSet()
         self._checked: weakref.WeakSet[Any] = weakref.WeakSet()
         self._step = 0
@@ -62,8 +61,7 @@ class SessionObserver:
             ScriptRefused: They read different data, or end with different models.
         """
         outermost = not self._calls
-        self._calls.append(what)
-        self._models.append(model)
+        self._calls.append((what, model))
         self._watch.calls.begins(what)
         before = self._status.phase
         if outermost and (what in ("fit", "evaluate") or model not in self._checked):
@@ -80,7 +78,6 @@ class SessionObserver:
                 self._journal.event("fit_end", fit=self._fits)
         finally:
             self._calls.pop()
-            self._models.pop()
             self._watch.calls.ends()
             self._status.set_phase(before)
 
@@ -93,7 +90,7 @@ class SessionObserver:
             if agreement.is_built(model) or (model.built and not self._is_training()):
                 self._agree(model)
         self._watch.enter_step()
-        self._status.set_phase(_PHASES.get(self._calls[-1] if self._calls else "", Phase.STEP))
+        self._status.set_phase(_PHASES.get(self._innermost, Phase.STEP))
 
     def after_step(self, model: Any, result: Any, steps: int) -> None:
         """Keeps the status page; checks a model that was only built by its first step."""
@@ -135,8 +132,9 @@ class SessionObserver:
     def epoch_ends(self, epoch: int, logs: dict[str, Any]) -> None:
         """Notes the logs of an epoch, which are the same on every worker. Collective: yes."""
         self._journal.event("epoch", epoch=epoch, logs=logs)
-        if self._models and self._models[-1] not in self._due:
-            drift.check_epoch(self._models[-1], self._transport)
+        model = self._calls[-1][1] if self._calls else None
+        if model is not None and model not in self._due:
+            drift.check_epoch(model, self._transport)
 
     def _look(self, logs: Any) -> None:
         """Reads what is counted on the device, and refuses workers that read different data."""
@@ -145,7 +143,11 @@ class SessionObserver:
         check_same_data()
 
     def _is_training(self) -> bool:
-        return bool(self._calls) and self._calls[-1] in ("fit", "train_on_batch")
+        return self._innermost in ("fit", "train_on_batch")
+
+    @property
+    def _innermost(self) -> str:
+        return self._calls[-1][0] if self._calls else ""
 
     def _agree(self, model: Any) -> None:
         self._due.discard(model)

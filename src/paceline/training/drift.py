@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def check_end(model: Any, transport: Transport) -> None:
     Raises:
         ScriptRefused: Variables differ between workers, or between the copies of this process.
     """
-    _check(f"{model.name}: after fit", agreement.variables_of(model), transport)
+    _check(model, "after fit", agreement.variables_of, transport)
 
 
 def check_epoch(model: Any, transport: Transport) -> None:
@@ -36,17 +37,20 @@ def check_epoch(model: Any, transport: Transport) -> None:
     Raises:
         ScriptRefused: A learning rate or another scalar differs.
     """
-    _check(f"{model.name}: after an epoch", agreement.optimizer_scalars_of(model), transport)
+    _check(model, "after an epoch", agreement.optimizer_scalars_of, transport)
 
 
-def _check(when: str, named: list[Named], transport: Transport) -> None:
-    different = agreement.unequal(named, transport)
+def _check(model: Any, when: str, named_in: Callable[[Any], list[Named]], transport: Transport) -> None:
+    if model.distribute_strategy.num_replicas_in_sync == 1:
+        return
+    different = agreement.unequal(named_in(model), transport)
     if not different:
         return
     shown = [f"{n.name} ({_difference(n.variable, transport)})" for n in different[:_SHOWN]]
     more = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
+    who = "workers" if transport.size > 1 else "replicas"
     raise ScriptRefused(
-        f"{when} the {'workers' if transport.size > 1 else 'replicas'} differ: they train several models, not one.",
+        f"{model.name}: {when} the {who} differ: they train several models, not one.",
         got=", ".join(shown) + more,
         expected="every weight, optimizer variable and metric with the same bits everywhere",
         fix="let what callbacks and train_step assign depend on epoch, step and logs alone: not on the process, the "
