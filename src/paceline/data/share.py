@@ -73,10 +73,18 @@ def total_rows(data: Any) -> tf.Tensor:
     Raises:
         ValueError: The batch has no part with rows.
     """
+    return rows_of(first_with_rows(data))
+
+
+def first_with_rows(data: Any) -> Any:
+    """Returns the first part of a batch that has rows.
+
+    Raises:
+        ValueError: The batch has no part with rows.
+    """
     for leaf in leaves(data):
-        rows = rows_of(leaf)
-        if rows is not None:
-            return rows
+        if rows_of(leaf) is not None:
+            return leaf
     raise ValueError("a batch must have at least one part with a first (batch) dimension")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from paceline.data.share import cut_rows, leaves, rows_of, total_rows, without_optionals
+from paceline.data.share import cut_rows, first_with_rows, rows_of, total_rows, without_optionals
 from paceline.errors import ScriptRefused
 from paceline.training.growth import Form, Growth, Growths
 
@@ -29,7 +29,7 @@ def cut(outputs: Any, data: Any, rows: tf.Tensor, growths: Growths) -> tuple[Any
     Raises:
         ScriptRefused: By its shape or its graph an output has no rows, or a number of them that is always the same.
     """
-    first = _first_with_rows(data)
+    first = first_with_rows(without_optionals(data))
     named = _named(outputs)
     known = [growths.of(value) for _, value in named]
     flat = [_cut(name, value, first, rows, growth) for (name, value), growth in zip(named, known, strict=True)]
@@ -73,19 +73,13 @@ def check(outputs: Any, batch: Any, sure: Collection[int] = ()) -> None:
         batch: The global batch.
         sure: Places of outputs that are not looked at (`cut`).
     """
-    wanted = _count(_first_with_rows(batch))
+    wanted = _count(first_with_rows(without_optionals(batch)))
     wrong = [
         place for place, value in enumerate(tf.nest.flatten(outputs)) if place not in sure and _count(value) != wanted
     ]
     if wrong:
         name, _ = _named(outputs)[wrong[0]]
         raise _no_rows(f"{name} has not as many rows as the batch, of which there are {wanted}")
-
-
-def _first_with_rows(data: Any) -> Any:
-    return next(
-        leaf for leaf in leaves(without_optionals(data)) if tf.TensorShape(getattr(leaf, "shape", ())).rank != 0
-    )
 
 
 def _count(value: Any) -> int:
