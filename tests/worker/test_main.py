@@ -90,7 +90,6 @@ def test_session_starts_cold_and_its_code_is_returned(start_worker):
 
 
 def test_a_failed_script_leaves_at_once_with_a_pool_of_processes(start_worker):
-    pytest.importorskip("joblib")
     process = start_worker(argv=["joblib"])
     out, err = process.communicate(timeout=20)  # without the limit for exit functions, which is 30 s
     assert (process.returncode, out, err) == (3, "[0, 1, 4, 9]\n", "")
