@@ -46,7 +46,7 @@ def install(tell: Callable[[str], None]) -> None:
             elif text := explain(in_effect, key, value, sees_gpus=sees_gpus):
                 tell(text)
 
-    kind.__setitem__ = set_item  # type: ignore[method-assign]
+    kind.__setitem__ = set_item  # type: ignore[method-assign]  # a hook is one
 
 
 def explain(in_effect: Mapping[str, str], name: str, value: str, *, sees_gpus: bool = False) -> str:

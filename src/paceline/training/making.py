@@ -68,7 +68,7 @@ def making(attribute: str, kind: Kind, observer: Observer) -> Callable[..., Any]
             )
 
         kept = _kept_if_it_works(self, attribute, function)
-        kept.paceline_compiled = choice.use  # type: ignore[attr-defined]
+        kept.paceline_compiled = choice.use  # type: ignore[attr-defined]  # read above, when it is to be made again
         setattr(self, attribute, kept)
         return kept
 

@@ -88,7 +88,7 @@ def _leave_out_ours(error: BaseException, shown: traceback.TracebackException) -
         shown.stack[:] = others
     behind = [(error.__cause__, shown.__cause__), (error.__context__, shown.__context__)]
     if group := getattr(shown, "exceptions", None):  # of an ExceptionGroup, from Python 3.11 on
-        behind += zip(error.exceptions, group, strict=False)  # type: ignore[attr-defined]
+        behind += zip(error.exceptions, group, strict=False)  # type: ignore[attr-defined]  # has them, as the one shown has
     for cause, its in behind:
         if cause is not None and its is not None:
             _leave_out_ours(cause, its)

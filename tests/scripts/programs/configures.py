@@ -9,7 +9,7 @@ os.environ["XLA_FLAGS"] = ""
 for _ in range(2):
     os.environ["TF_GPU_THREAD_COUNT"] = "17"
 
-import tensorflow as tf  # noqa: E402
+import tensorflow as tf  # noqa: E402  the variables come before it, as scripts have it
 
 config, experimental = tf.config, tf.config.experimental
 cpus = config.list_physical_devices("CPU")
