@@ -72,7 +72,7 @@ def meaning_of(code: int, *, oom_kills: int = 0) -> str:
     'exit code 139, ended by SIGSEGV'
     """
     if code == 78:
-        return "exit code 78, its configuration was refused"
+        return "exit code 78, refused"
     if not 128 < code < 128 + 65:
         return f"exit code {code}"
     try:
