@@ -8,6 +8,8 @@ from keras import ops
 from paceline.training.growth import COUNT, FIXED, MEAN, SUM, Form, Growths
 
 WEIGHTS = tf.Variable(tf.ones([4, 3]))
+#: So large that a graph does not copy it (128 numbers and more).
+TABLE = tf.ones([200, 4])
 
 
 def _growth(function):
@@ -102,6 +104,8 @@ def test_sums(loss, layer):
         lambda x: tf.reduce_mean(tf.einsum("ad,bd->ab", x, x)),
         lambda x: tf.reduce_mean(tf.math.top_k(x[:, 0], 2)[0]),
         lambda x: tf.reduce_mean(x) / _rows(x),
+        lambda x: tf.reduce_mean(tf.square(x[:, :1] - x[:, 0])),
+        lambda x: tf.reduce_mean(tf.cast(tf.equal(x[:, :1], tf.transpose(x[:, :1])), tf.float32)),
     ],
 )
 def test_what_is_of_a_whole_batch(loss):
@@ -114,9 +118,16 @@ def test_what_is_the_same_on_every_replica():
         lambda x: tf.range(tf.shape(x)[-1]),
         lambda x: tf.shape(x)[1] * 2,
         lambda x: tf.expand_dims(ops.arange(ops.shape(x)[1]), 0),
+        lambda _: TABLE * 2.0,
+        lambda _: tf.cond(tf.reduce_sum(WEIGHTS) > 0, lambda: WEIGHTS * 2.0, lambda: WEIGHTS + 1.0),
     ):
         assert _growth(same) == FIXED
     assert _growth(lambda x: tf.shape(x)[0]) == _growth(_rows) == COUNT
+
+
+def test_what_a_call_draws_is_not_the_same_on_every_replica():
+    assert _growth(lambda _: tf.cond(WEIGHTS[0, 0] > 0, lambda: tf.random.normal([3]), lambda: tf.ones([3]))) != FIXED
+    assert _growth(lambda _: tf.function(lambda: tf.random.normal([3]))()) != FIXED
 
 
 def test_what_has_a_row_for_each():
@@ -127,6 +138,8 @@ def test_what_has_a_row_for_each():
         lambda x: tf.RaggedTensor.from_row_lengths(x[:, 0], tf.cast(x[:, 1], tf.int64)).to_tensor(),
         lambda x: tf.gather(WEIGHTS, tf.unique(tf.cast(x[:, 0], tf.int32))[0]),
         lambda x: tf.fill([tf.shape(x)[0], 3], 1.0),
+        lambda x: x + tf.gather(TABLE, tf.cast(x[:, 0], tf.int32)),
+        lambda x: tf.expand_dims(x[:, 0], 1) - x[:, 1:2],
     ):
         assert _growth(by_row).form is Form.PER_ROW
 

@@ -40,13 +40,14 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> N
     default.set_default(strategy)
     if type(strategy) is LocalStrategy:  # TensorFlow's metaclass calls every such strategy an instance of every other
         install_variables(strategy)
-        shared_variables.install()
         reuse_instance_keys()
     decisions.install(tell)
     transport = getattr(strategy, "transport", None)  # None: one process
     if transport is not None and transport.size > 1:
         deterministic.install(decisions.tell)
         draws.install()
+    if strategy.num_replicas_in_sync > 1:
+        shared_variables.install(are_shared=transport is None)
     for hook in (variables, metrics, results, losses, gradients, taped, random, exchange, inline):
         hook.install()
     guard.install()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 class _PerThread(threading.local):
     step: ReplicaStep | None = None
     reduced: bool = False
+    keras_assigns: bool = False
 
 
 _state = _PerThread()
@@ -49,3 +50,19 @@ def reduced_gradients() -> Iterator[None]:
         yield
     finally:
         _state.reduced = previous
+
+
+def keras_is_assigning() -> bool:
+    """Returns whether the variable that is being assigned to is the inner one of a Keras variable."""
+    return _state.keras_assigns
+
+
+@contextlib.contextmanager
+def keras_assigns() -> Iterator[None]:
+    """Says that a Keras variable is assigning to its inner one."""
+    previous = _state.keras_assigns
+    _state.keras_assigns = True
+    try:
+        yield
+    finally:
+        _state.keras_assigns = previous

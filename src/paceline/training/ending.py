@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from paceline.training import current, progress
+from paceline.training.aggregation import adds_up
+from paceline.training.losses import tell_if_whole
 from paceline.training.step import ReplicaStep
-from paceline.training.variables import adds_up
 
 
 class Carried(NamedTuple):
@@ -82,6 +83,9 @@ def collect(step: ReplicaStep, logs: Any = None) -> tuple[Plan, Carried]:
     readers = [_reader(step, value) for value in given]
     rest = [_state_part(step, variable, old) for variable, old in shared]
     rest += [_log_part(step, v) for v, reader in zip(flat_logs, readers, strict=True) if not (v is None or reader)]
+    for name, value, reader in zip(_names(logs), flat_logs, readers, strict=True):
+        if value is not None and value.dtype.is_floating and not reader:
+            tell_if_whole(step, value, f"the log {name} of a step")
     rest += [step.signals]
     plan = Plan(
         updates=[(p.optimizer, [g is not None for g in p.gradients], p.variables) for p in step.put_off],
@@ -133,6 +137,12 @@ def settle(
             optimizer.apply(gradients, variables)
     logs = _truthful(tf.nest.pack_sequence_as(plan.log_names, flat_logs), metrics, plan.assigned)
     return logs, signals
+
+
+def _names(logs: Any) -> list[str]:
+    parts = tf.nest.flatten(logs)
+    flat = isinstance(logs, dict) and len(logs) == len(parts)
+    return sorted(logs) if flat else [str(place) for place in range(len(parts))]
 
 
 def _is_number(value: Any) -> bool:
@@ -189,6 +199,6 @@ def _truthful(logs: Any, metrics: Iterable[Any], assigned: list[Any]) -> Any:
 
 
 def _is_shared(variable: Any) -> bool:
-    """Returns whether a variable's change must be summed: floats and metrics; seeds and counters move alike."""
+    """Returns whether a variable's change must be summed: floats and metrics; seeds and iterations move alike."""
     dtype = tf.as_dtype(variable.value.dtype)
-    return bool(dtype.is_floating or (variable.synchronization == "on_read" and dtype.is_integer))
+    return bool(dtype.is_floating or (adds_up(variable) and dtype.is_integer))

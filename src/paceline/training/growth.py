@@ -29,6 +29,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
 
 
 class Form(enum.Enum):
@@ -81,6 +82,14 @@ _OF_SHAPES = {"StridedSlice", "Slice", "GatherV2", "Prod", "Cast", "Identity"}
 _SORTS = {"TopK", "TopKV2"}
 #: Ask for which of LINEAR is larger: no sum over rows any more.
 _CHOOSES = {"Maximum", "Minimum"}
+_BY_ELEMENT = {
+    *_ADDS - {"Pack", "ConcatV2"} | _MULTIPLIES | _DIVIDES,
+    *("SquaredDifference", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"),
+    *("LogicalAnd", "LogicalOr", "FloorDiv", "FloorMod", "Pow", "Xdivy", "Xlogy", "Atan2"),
+}
+_CALLS = {"If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"}
+_CALLS |= {"PartitionedCall", "StatefulPartitionedCall"}
+_OF_VARIABLES = {"ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceGather"}
 _MULTIPLIES_MATRICES = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"}
 
 
@@ -115,7 +124,7 @@ class Growths:
         """Returns how a tensor grows; None outside of graphs, where nobody knows but what was noted. Collective: no."""
         if id(tensor) in self._known:
             return self._known[id(tensor)][1]
-        if not isinstance(tensor, tf.Tensor) or not hasattr(tensor, "graph"):
+        if not isinstance(tensor, tf.Tensor) or not _is_in_graph(tensor):
             return None
         waiting, entered = [tensor], set()
         while waiting:
@@ -135,8 +144,14 @@ class Growths:
         return self._known[id(tensor)][1]
 
 
+def _is_in_graph(tensor: Any) -> bool:
+    return hasattr(tensor, "graph")  # of an eager tensor that raises AttributeError
+
+
 def _inputs(tensor: Any) -> list[Any]:
     """Returns the tensors that decide how this one grows."""
+    if not _is_in_graph(tensor):
+        return []
     operation = tensor.op
     if operation.type == "Placeholder":
         return [outside for outside, inside in getattr(tensor.graph, "captures", ()) if inside is tensor]
@@ -147,12 +162,16 @@ def _inputs(tensor: Any) -> list[Any]:
 
 def _grown(tensor: Any, states: list[Growth]) -> Growth:
     """Returns how the output of an operation grows, from how its inputs do."""
+    if not _is_in_graph(tensor):
+        return FIXED  # a table of the script's: its graph holds no more than that it comes from outside
     operation = tensor.op
     name, forms = operation.type, {state.form for state in states}
     if name in _READS or tensor.dtype == tf.resource:
         return FIXED
     if name == "Placeholder":
         return states[0] if states else _of_unknown(tensor)
+    if name in _CALLS and all(state == FIXED for state in states) and _is_fixed_call(operation):
+        return FIXED
     if _DRAWS.fullmatch(name) or (operation.op_def.is_stateful and name != "ResourceGather"):
         return _of_unknown(tensor)
     if Form.MIXED in forms:
@@ -166,6 +185,34 @@ def _grown(tensor: Any, states: list[Growth]) -> Growth:
     if Form.PER_ROW in forms:
         return _of_rows(tensor, states)
     return _OTHER if Form.OTHER in forms else _of_sums(tensor, states)
+
+
+def _is_fixed_call(operation: Any) -> bool:
+    """Returns whether the functions that an operation calls make the same of the same inputs: they draw nothing."""
+    waiting, seen = [operation.node_def], set[str]()
+    while waiting:
+        for name in _called(waiting.pop()) - seen:
+            seen.add(name)
+            function = operation.graph._get_function(name)
+            if function is None:
+                return False
+            nodes = function.cached_definition.node_def
+            if not all(_is_fixed_operation(node.op) for node in nodes):
+                return False
+            waiting += nodes
+    return True
+
+
+def _called(node: Any) -> set[str]:
+    single = {value.func.name for value in node.attr.values() if value.HasField("func")}
+    return single.union(*({func.name for func in value.list.func} for value in node.attr.values()))
+
+
+def _is_fixed_operation(name: str) -> bool:
+    if name in _CALLS or name in _OF_VARIABLES:
+        return True
+    known = op_def_registry.get(name)
+    return known is not None and not known.is_stateful and not _DRAWS.fullmatch(name)
 
 
 def _of_unknown(tensor: Any) -> Growth:
@@ -212,7 +259,16 @@ def _of_rows(tensor: Any, states: list[Growth]) -> Growth:
         return _of_matrices(operation, states)
     if name in _SORTS and operation.inputs[0].shape.rank == 1:
         return _MIXED
+    if name in _BY_ELEMENT and _is_table(tensor, states):
+        return _MIXED
     return _OTHER if _is_number(tensor) else _PER_ROW
+
+
+def _is_table(tensor: Any, states: list[Growth]) -> bool:
+    """Returns whether a column of rows meets a line of them: `[rows, 1]` with `[rows]` or `[1, rows]`."""
+    shapes = [p.shape for p, state in zip(_inputs(tensor), states, strict=True) if state.form is Form.PER_ROW]
+    known = [shape.as_list() for shape in shapes if shape.rank in {1, 2}]
+    return tensor.shape.rank == 2 and [None, 1] in known and ([None] in known or [1, None] in known)
 
 
 def _reduces_rows(operation: Any) -> bool:

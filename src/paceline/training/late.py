@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from paceline.training.variables import adds_up
+from paceline.training.aggregation import adds_up
 
 #: Of so many bytes a state is late. Source: benchmarks/sweep.py, two workers on one host: 64 KiB more take over MPI
 #: about 0.02 ms, one hundredth of a small step; over RING 0.2 ms.

@@ -28,13 +28,15 @@ from typing import Any
 import keras
 import tensorflow as tf
 from keras.layers import Layer
+from keras.losses import Loss
 from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
 from keras.src.losses import loss as loss_module
+from keras.src.trainers.compile_utils import CompileLoss
 from keras.src.trainers.trainer import Trainer
 
 from paceline.training import decisions
 from paceline.training.current import current_step
-from paceline.training.growth import MEAN
+from paceline.training.growth import MEAN, Form
 from paceline.training.step import Kind, ReplicaStep
 
 
@@ -58,11 +60,16 @@ def install() -> None:
         if values.shape.rank == 0 and reduction != "sum":
             tell_if_whole(step, values, "a loss function that returns one number")
             return step.as_mean(loss)
+        tell_if_mixed(step, values, "a loss")
+        if reduction == "sum" and not step.is_in_compiled_loss and not tf.executing_eagerly():
+            return loss  # what the step goes on to do with it the graph tells
         factor = _factor(step, values, sample_weight, mask, reduction)
         loss = loss if factor is None else loss * tf.cast(factor, loss.dtype)
         step.growths.note(loss, MEAN)
         return loss
 
+    CompileLoss.call = _entering(CompileLoss.call)
+    Loss.__init__ = _watching(Loss.__init__)
     tf.nn.compute_average_loss = _of_one_device(tf.nn.compute_average_loss, among="global_batch_size")
     tf.nn.scale_regularization_loss = _of_one_device(tf.nn.scale_regularization_loss)
     TensorFlowTrainer._aggregate_additional_loss = _as_mean(
@@ -79,6 +86,51 @@ def install() -> None:
     loss_module.reduce_weighted_values = corrected
     loss_module.scale_loss_for_distribution = lambda value: value if _mean_step() else scale(value)
     loss_module.unscale_loss_for_distribution = lambda value: value if _mean_step() else unscale(value)
+
+
+def _entering(original: Any) -> Any:
+    """Returns `CompileLoss.call`, in which a loss has to be a mean: it is what Keras' own step takes it for."""
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        step = _mean_step()
+        if step is None:
+            return original(self, *args, **kwargs)
+        step.is_in_compiled_loss = True
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            step.is_in_compiled_loss = False
+
+    return call
+
+
+def _watching(original: Any) -> Any:
+    """Returns `Loss.__init__`, which looks whether a class calls what this module hooks, or has its own `__call__`."""
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        for owner in type(self).__mro__:
+            own = vars(owner).get("__call__") if issubclass(owner, Loss) and owner is not Loss else None
+            if own is not None and not hasattr(own, "paceline_watched"):
+                setattr(owner, "__call__", _own_call(own))  # noqa: B010  mypy: a method
+        original(self, *args, **kwargs)
+
+    return init
+
+
+def _own_call(original: Any) -> Any:
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        loss = original(self, *args, **kwargs)
+        step = _mean_step()
+        if step is None or not step.is_in_compiled_loss or not isinstance(loss, tf.Tensor) or loss.shape.rank != 0:
+            return loss
+        tell_if_whole(step, loss, f"the loss {self.name}")
+        return step.as_mean(loss)
+
+    call.paceline_watched = True  # type: ignore[attr-defined]
+    return call
 
 
 def _of_one_device(original: Any, among: str = "") -> Any:
@@ -136,6 +188,23 @@ def tell_if_whole(step: ReplicaStep, loss: Any, what: str) -> None:
         decisions.tell(
             f"{what} is no mean or sum over rows, as far as its graph shows: each of the {step.num_replicas} replicas "
             "computes it of its own rows, and the mean of these is taken"
+        )
+        step.growths.note(loss, MEAN)
+
+
+def tell_if_mixed(step: ReplicaStep, values: Any, what: str) -> None:
+    """Tells where something compares the rows of a batch with each other.
+
+    Args:
+        step: The running step.
+        values: A tensor that has a row for each of the batch, or is made of those.
+        what: What it belongs to, in a person's words.
+    """
+    growth = step.growths.of(values) if step.num_replicas > 1 else None
+    if growth is not None and growth.form is Form.MIXED:
+        decisions.tell(
+            f"{what} compares the rows of a batch with each other, as far as its graph shows: each of the "
+            f"{step.num_replicas} replicas compares its own rows"
         )
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import tensorflow as tf
 from keras.metrics import Metric
+from keras.src.backend.tensorflow.core import Variable
 
 from paceline.training.current import current_step
 
@@ -35,7 +37,7 @@ def _watch(owner: Any) -> None:
 def _noting(original: Any) -> Any:
     @functools.wraps(original)
     def result(self: Any) -> Any:
-        value = original(self)
+        value = tf.nest.map_structure(_read, original(self))
         step = current_step()
         if step is not None:
             step.note_result(self, value)
@@ -43,3 +45,10 @@ def _noting(original: Any) -> Any:
 
     result.paceline_watched = True  # type: ignore[attr-defined]
     return result
+
+
+def _read(value: Any) -> Any:
+    """Returns the value of a variable that is itself the result: of several copies Keras can make no log."""
+    if isinstance(value, (Variable, tf.Variable, tf.distribute.DistributedValues)):
+        return tf.convert_to_tensor(value)
+    return value

@@ -59,6 +59,7 @@ class ReplicaStep:
     Attributes:
         put_off: Updates that wait for the end of the step.
         growths: How tensors of the step grow with the rows.
+        is_in_compiled_loss: Whether what `compile` was given is computing the loss.
         sums_at_tapes: Whether gradients were summed where they were taken from a tape.
     """
 
@@ -90,6 +91,7 @@ class ReplicaStep:
         self._is_late = is_late
         self.puts_off = puts_off
         self.put_off: list[PutOff] = []
+        self.is_in_compiled_loss = False
         self.sums_at_tapes = False
         self.loss_is_weighted = False
         self._sums_itself = False
@@ -134,7 +136,9 @@ class ReplicaStep:
     def drop_stand_in(self) -> None:
         """Takes back what a row that does not count did to the states that are summed later. Collective: no."""
         for variable, old in self._waiting.values():
-            variable.value.assign(tf.where(self.counts, tf.convert_to_tensor(variable.value), old))
+            kept = tf.where(self.counts, tf.convert_to_tensor(variable.value), old)
+            self.growths.note(kept, FIXED)
+            variable.value.assign(kept)
 
     def note_result(self, metric: Any, value: Any) -> None:
         """Remembers that a tensor, or each of a dict of them, is the result of a metric."""

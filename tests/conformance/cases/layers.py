@@ -5,6 +5,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 import tensorflow as tf
+from keras import ops
 
 from cases.table import (
     EARLY_OPTIMIZER,
@@ -51,6 +52,34 @@ def dropout():
     model = keras.Model(x, layers.Dense(1)(hidden))
     model.compile(sgd(), "mse")
     return train(model, *regression())
+
+
+class Counts(layers.Layer):
+    """Adds a table of the script's to its inputs, and counts the rows that it has seen."""
+
+    def __init__(self, table):
+        super().__init__()
+        self.table = table
+        sums = {"initializer": "zeros", "trainable": False, "aggregation": "sum"}
+        self.rows = self.add_weight(shape=(), dtype="int32", name="rows", **sums)
+        self.total = self.add_weight(shape=(FEATURES,), name="total", **sums)
+
+    def call(self, x, training=False):
+        if training:
+            self.rows.assign_add(tf.shape(x)[0])
+            self.total.assign_add(ops.sum(x, axis=0))
+        return x + tf.gather(self.table, tf.cast(tf.abs(x[:, 0]), tf.int32))
+
+
+@case("layer with counters and a table of constants", on=("core",))
+def counters_and_table():
+    # A table of more than 128 numbers is no part of a graph.
+    layer = Counts(tf.constant(np.random.default_rng(4).normal(size=(60, FEATURES)).astype("float32")))
+    model = keras.Sequential([keras.Input((FEATURES,)), layer, layers.Dense(1)])
+    model.compile(sgd(), lambda y, p: ops.mean(ops.square(y - p)) + 0.0 * layer.table[0, 0])
+    x, y = regression()
+    outcome = train(model, x, y)
+    return with_values(outcome, predict=model.predict(x, batch_size=16, verbose=0))
 
 
 class Masks(keras.metrics.Metric):

@@ -125,6 +125,31 @@ def custom_metric():
     return train(model, x, y, validation_data=(x[:21], y[:21]))
 
 
+class Largest(keras.metrics.Metric):
+    """Counts the rows whose largest input was right: its result is the variable, or that variable's value."""
+
+    def __init__(self, name, *, inner):
+        super().__init__(name=name)
+        self.inner = inner
+        self.hits = self.add_variable((), initializer="zeros", name="hits")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.hits.assign_add(ops.sum(ops.cast(ops.abs(y_true - y_pred) < 1.0, "float32")))
+
+    def result(self):
+        return self.hits.value if self.inner else self.hits
+
+
+@case("metric whose result is a variable", on=("core",))
+def metric_variable():
+    # Each epoch's log is the number of that epoch, not the variable, which goes on.
+    model = mlp()
+    model.compile(sgd(), "mse", metrics=[Largest("outer", inner=False), Largest("inner", inner=True)])
+    x, y = regression()
+    outcome = train(model, x, y, validation_data=(x[:21], y[:21]))
+    return with_values(outcome, evaluate=model.evaluate(x, y, batch_size=16, verbose=0))
+
+
 @case("metric that is a function")
 def function_metric():
     def within(y_true, y_pred):

@@ -47,10 +47,18 @@ def _layers(*between):
     return [keras.Input((FEATURES,)), layers.Dense(8, activation="tanh"), *between, layers.Dense(1)]
 
 
+class SumOfItsOwn(keras.losses.Loss):
+    """Without Keras' reduction, as the published contrastive losses are."""
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        return 0.05 * ops.sum(ops.square(y_true - y_pred))
+
+
 @case("losses that are sums over rows", on=("core",))
 def losses_are_sums():
     return _fits({
         "function": _compiled(mlp(), lambda y, p: 0.05 * ops.sum(ops.square(y - p))),
+        "__call__": _compiled(mlp(), SumOfItsOwn()),
         "none": _compiled(mlp(), keras.losses.MeanSquaredError(reduction="none")),
         "compute_loss": _compiled(SumOfErrors(_layers())),
         "add_loss": _compiled(keras.Sequential(_layers(Adds(ops.sum)))),
@@ -89,6 +97,9 @@ def _sums(y, p):
     return 0.05 * tf.reduce_sum(tf.square(y - p))
 
 
+KERAS_SUM = keras.losses.MeanSquaredError(reduction="sum")
+
+
 def _by_row(y, p):
     return 0.05 * tf.reduce_sum(tf.square(y - p), axis=-1)
 
@@ -101,6 +112,8 @@ def train_step_sums():
         "of a batch's size": lambda y, p: tf.nn.compute_average_loss(_by_row(y, p), global_batch_size=16),
         "average": lambda y, p: tf.nn.compute_average_loss(_by_row(y, p)),
         "by hand": lambda y, p: _sums(y, p) / tf.cast(tf.shape(p)[0], tf.float32),
+        "Keras by hand": lambda y, p: KERAS_SUM(y, p) / tf.cast(tf.shape(p)[0], tf.float32),
+        "__call__": SumOfItsOwn(),
         "weights too": lambda y, p: tf.reduce_mean(tf.square(y - p)) + tf.nn.scale_regularization_loss(0.1),
     }
     models = {name: Own(loss) for name, loss in losses.items()}
