@@ -15,6 +15,7 @@ from paceline.training import (
     gradients,
     guard,
     inline,
+    layer_losses,
     losses,
     metrics,
     own_loop,
@@ -40,6 +41,7 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> N
     default.set_default(strategy)
     if type(strategy) is LocalStrategy:  # TensorFlow's metaclass calls every such strategy an instance of every other
         install_variables(strategy)
+        layer_losses.install()
         reuse_instance_keys()
     decisions.install(tell)
     transport = getattr(strategy, "transport", None)  # None: one process

@@ -60,6 +60,7 @@ class ReplicaStep:
         put_off: Updates that wait for the end of the step.
         growths: How tensors of the step grow with the rows.
         is_in_compiled_loss: Whether what `compile` was given is computing the loss.
+        losses_of_layers: What `add_loss` was given in this step, by the layer's id; with the layer, which is held.
         sums_at_tapes: Whether gradients were summed where they were taken from a tape.
     """
 
@@ -92,6 +93,7 @@ class ReplicaStep:
         self.puts_off = puts_off
         self.put_off: list[PutOff] = []
         self.is_in_compiled_loss = False
+        self.losses_of_layers: dict[int, tuple[Any, list[Any]]] = {}
         self.sums_at_tapes = False
         self.loss_is_weighted = False
         self._sums_itself = False

@@ -122,6 +122,28 @@ def train_step_sums():
     return _fits(models)
 
 
+class ReadsLossesAgain(Own):
+    """Reads `losses` once more where its gradient is there, for a log."""
+
+    def __init__(self):
+        super().__init__(lambda y, p: tf.reduce_mean(tf.square(y - p)) + sum(self.hidden.losses))
+        self.hidden = keras.Sequential([layers.Dense(8, activation="tanh"), Adds(ops.mean)])
+        self.hidden.build((None, FEATURES))
+        self.after = keras.metrics.Mean(name="after")
+
+    def train_step(self, data):
+        logs = super().train_step(data)
+        self.after.update_state(sum(self.hidden.losses))
+        return {**logs, "after": self.after.result()}
+
+
+@case("custom train_step that reads losses again", on=("core",))
+def losses_read_again():
+    model = ReadsLossesAgain()
+    model.compile(sgd(learning_rate=0.01))
+    return _fits({"model": model})
+
+
 def _adversarial(model, x, y):
     with tf.GradientTape() as tape:
         tape.watch(x)
