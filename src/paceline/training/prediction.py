@@ -34,10 +34,9 @@ def predict_function(model: Any, before_step: BeforeStep) -> Callable[[list[Any]
     sure: list[int] = []  # the outputs that the graph shows to be made of rows; the same in every trace
 
     def on_replica(data: Any, rows: Any, *share: Any) -> Any:
-        del share
         if strategy.num_replicas_in_sync == 1:
             return model.predict_step(data)
-        step = ReplicaStep(Kind.PREDICT, data=data)
+        step = ReplicaStep(Kind.PREDICT, rows, *share, data=data)
         with current.entered(step):
             outputs = model.predict_step(data)
         outputs, sure[:] = outputs_of_rows.cut(outputs, data, rows, step.growths)
