@@ -19,6 +19,7 @@ from paceline.training import (
     losses,
     metrics,
     own_loop,
+    padding,
     random,
     results,
     shared_variables,
@@ -50,6 +51,7 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> N
         draws.install()
     if strategy.num_replicas_in_sync > 1:
         shared_variables.install(are_shared=transport is None)
+        padding.install()
     for hook in (variables, metrics, results, losses, gradients, taped, random, exchange, inline):
         hook.install()
     guard.install()

@@ -11,6 +11,7 @@ import tensorflow as tf
 from paceline.training import current, progress
 from paceline.training.aggregation import adds_up
 from paceline.training.losses import tell_if_whole
+from paceline.training.sizes import tell_if_of_largest_row
 from paceline.training.step import ReplicaStep
 
 
@@ -86,6 +87,7 @@ def collect(step: ReplicaStep, logs: Any = None) -> tuple[Plan, Carried]:
     for name, value, reader in zip(_names(logs), flat_logs, readers, strict=True):
         if value is not None and value.dtype.is_floating and not reader:
             tell_if_whole(step, value, f"the log {name} of a step")
+    tell_if_of_largest_row(step)
     rest += [step.signals]
     plan = Plan(
         updates=[(p.optimizer, [g is not None for g in p.gradients], p.variables) for p in step.put_off],

@@ -86,7 +86,8 @@ def replica_function(
             if logs is not None:
                 return logs
             reasons.append(
-                "replicas exchange something in its middle (synchronised BatchNorm, a mask), or a log has no shape"
+                "replicas exchange something in its middle (synchronised BatchNorm, a mask, padding), or a log has no "
+                "shape"
             )
         decisions.tell(f"{model.name}: XLA does not compile its {_STEPS[kind]}: {reasons[0]}")
         if not share:

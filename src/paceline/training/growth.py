@@ -120,6 +120,10 @@ class Growths:
         """Says how a tensor grows where its graph does not: what replicas have summed, what a hook has weighted."""
         self._known[id(tensor)] = tensor, growth
 
+    def walked(self) -> list[Any]:
+        """Returns the tensors of graphs that were looked at so far."""
+        return [tensor for tensor, _ in self._known.values() if isinstance(tensor, tf.Tensor) and _is_in_graph(tensor)]
+
     def of(self, tensor: Any) -> Growth | None:
         """Returns how a tensor grows; None outside of graphs, where nobody knows but what was noted. Collective: no."""
         if id(tensor) in self._known:
@@ -252,7 +256,7 @@ def _of_rows(tensor: Any, states: list[Growth]) -> Growth:
     if name == "L2Loss":
         return SUM
     if name in _REDUCES and states[0].form is Form.PER_ROW:
-        if not _reduces_rows(operation):
+        if not reduces_rows(operation):
             return _PER_ROW
         return {"Sum": SUM, "Mean": MEAN}.get(name, _OTHER)
     if name in _MULTIPLIES_MATRICES:
@@ -271,7 +275,8 @@ def _is_table(tensor: Any, states: list[Growth]) -> bool:
     return tensor.shape.rank == 2 and [None, 1] in known and ([None] in known or [1, None] in known)
 
 
-def _reduces_rows(operation: Any) -> bool:
+def reduces_rows(operation: Any) -> bool:
+    """Returns whether a reduction's axes hold the first one, that of the rows."""
     if operation.outputs[0].shape.rank == 0:
         return True
     axes, rank = tf.get_static_value(operation.inputs[1]), operation.inputs[0].shape.rank

@@ -13,6 +13,7 @@ from paceline.training import current, outputs_of_rows
 from paceline.training.functions import BeforeStep, runs_eagerly, trace
 from paceline.training.gather import gather_outputs
 from paceline.training.run import run_on_shares
+from paceline.training.sizes import tell_if_of_largest_row
 from paceline.training.step import Kind, ReplicaStep
 
 
@@ -34,13 +35,13 @@ def predict_function(model: Any, before_step: BeforeStep) -> Callable[[list[Any]
     sure: list[int] = []  # the outputs that the graph shows to be made of rows; the same in every trace
 
     def on_replica(data: Any, rows: Any, *share: Any) -> Any:
-        del share
         if strategy.num_replicas_in_sync == 1:
             return model.predict_step(data)
-        step = ReplicaStep(Kind.PREDICT, data=data)
+        step = ReplicaStep(Kind.PREDICT, rows, *share, data=data)
         with current.entered(step):
             outputs = model.predict_step(data)
         outputs, sure[:] = outputs_of_rows.cut(outputs, data, rows, step.growths)
+        tell_if_of_largest_row(step)
         return outputs
 
     def one_step(batch: Any) -> Any:

@@ -47,6 +47,7 @@ class ReplicaStep:
         rows: Rows of this replica that count, int32 scalar; 0 if it got a stand-in row.
         total: Rows of all replicas, int32 scalar.
         fingerprint: What this worker's global batch looks like; the same on all workers, or they read different data.
+            A number instead of a tensor: none was taken, the script shares its data out itself.
         puts_off: Whether `optimizer.apply` may wait for the end of the step: then one
             reduction is enough. True for Keras' own `train_step`, where nothing that
             follows the update looks at the weights.
@@ -62,6 +63,7 @@ class ReplicaStep:
         is_in_compiled_loss: Whether what `compile` was given is computing the loss.
         losses_of_layers: What `add_loss` was given in this step, by the layer's id; with the layer, which is held.
         sums_at_tapes: Whether gradients were summed where they were taken from a tape.
+        has_shared_out: Whether this replica's rows are its share of a batch that every worker reads.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class ReplicaStep:
         self.total = tf.cast(total, tf.float32)
         self.weight = tf.math.divide_no_nan(self.rows, self.total)
         self.counts = self.rows > 0
+        self.has_shared_out = tf.is_tensor(fingerprint)
         self.fingerprint = tf.cast(fingerprint, tf.float32)
         self._is_late = is_late
         self.puts_off = puts_off
@@ -113,6 +116,12 @@ class ReplicaStep:
     def signals(self) -> Any:
         """What workers tell each other in every step: fingerprint of the batch, whether to pause; float32, [2]."""
         return tf.stack([self.fingerprint, progress.is_late() if self._is_late is None else self._is_late])
+
+    def runs_here(self) -> bool:
+        """Returns whether what is called now is part of the step itself, not of a loop, branch or function in it."""
+        if tf.executing_eagerly():
+            return self._graph is None
+        return self._graph is tf.compat.v1.get_default_graph()
 
     # -- noting ------------------------------------------------------------------------------
 

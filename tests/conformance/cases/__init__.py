@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from cases import batches, callbacks, inputs, layers, losses, metrics, optimizers, own_loops, pipelines, steps, sums
+from cases import (
+    batches,
+    callbacks,
+    inputs,
+    layers,
+    losses,
+    metrics,
+    optimizers,
+    own_loops,
+    padding,
+    pipelines,
+    steps,
+    sums,
+)
 from cases.table import TABLE, Case, Outcome
 
 __all__ = ["TABLE", "Case", "Outcome"]
 
-_ = (batches, callbacks, inputs, layers, losses, metrics, optimizers, own_loops, pipelines, steps, sums)
+_ = (batches, callbacks, inputs, layers, losses, metrics, optimizers, own_loops, padding, pipelines, steps, sums)

@@ -45,6 +45,37 @@ class CodeBook(layers.Layer):
         return x
 
 
+def ragged_rows(x):
+    return tf.RaggedTensor.from_tensor(x, lengths=tf.cast(x[:, 0] > 0.5, tf.int64) + 2)
+
+
+class PadsInLoop(layers.Layer):
+    def call(self, x):
+        rows = ragged_rows(x)
+        means = tf.map_fn(lambda scale: scale * tf.reduce_mean(rows.to_tensor(), axis=1), tf.constant([0.5, 0.5]))
+        return x + tf.reduce_sum(means, axis=0)[:, None]
+
+
+class CutsToLongest(layers.Layer):
+    def call(self, x):
+        lengths = tf.cast(x[:, 0] > 0.5, tf.int32) + 2
+        return x + tf.reduce_mean(x[:, : tf.reduce_max(lengths)], axis=1, keepdims=True)
+
+
+class Pads(layers.Layer):
+    """Pads rows of the batch, each row by itself in a loop, and a table; and makes tensors of a batch's other sizes."""
+
+    def call(self, x):
+        rows, table = ragged_rows(x), tf.ragged.constant([[1.0], [2.0, 3.0]])
+        pairs = rows.with_values(tf.RaggedTensor.from_uniform_row_length(rows.values, 1))
+        alone = tf.map_fn(lambda row: tf.reduce_sum(row.to_tensor()), pairs, fn_output_signature=tf.float32)
+        tables = tf.map_fn(lambda scale: scale * tf.reduce_sum(table.to_tensor()), tf.constant([0.5, 0.5]))
+        places = tf.cast(tf.range(tf.shape(x)[0])[:, None] * 0 + tf.range(tf.shape(x)[1]), tf.float32)
+        padded = tf.reduce_mean(rows.to_tensor(), axis=1) + tf.reduce_mean(rows.to_sparse().values)
+        mask = tf.cast(tf.sequence_mask(rows.row_lengths()), tf.float32)
+        return x + (alone + padded + tf.reduce_mean(mask, axis=1))[:, None] + places + tf.reduce_sum(tables)
+
+
 class Scaled(keras.Sequential):
     def train_step(self, data):
         self.scale.assign(0.9 * self.scale + 0.1 * tf.reduce_mean(data[0]))
@@ -67,6 +98,8 @@ if sys.argv[1] == "told":
     fitted(Compares())
     fitted(metrics=[Pairs()])
     fitted(CodeBook())
+    fitted(PadsInLoop())
+    fitted(CutsToLongest())
     scales = [float(fitted(kind=Scaled).scale)]
 else:
     weight = {"kernel_regularizer": "l2", "activity_regularizer": "l1"}
@@ -77,5 +110,6 @@ else:
     fitted(layers.Reshape((2, 2)), layers.LSTM(3, dropout=0.1), metrics=["mse", keras.metrics.R2Score()])
     fitted(layers.Dense(4, activation="sigmoid"), loss="binary_crossentropy", metrics=[keras.metrics.AUC(), "accuracy"])
     fitted(layers.UnitNormalization(), layers.GroupNormalization(2), loss=keras.losses.Huber())
+    fitted(Pads(), metrics=["mae"])
     scales = []
 note(scales=scales)
