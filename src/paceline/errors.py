@@ -49,11 +49,11 @@ class PacelineError(Exception):
         super().__init__(self.render())
 
     def render(self) -> str:
-        """Returns the text shown to a person: one labelled line for each part that is known."""
+        """Returns the text shown to a person: one label for each part that is known, and its lines."""
         lines = [self.what]
         for label, text in (("got", self.got), ("expected", self.expected), ("fix", self.fix)):
             if text:
-                lines.append(f"  {label + ':':<10}{text}")
+                lines.append(f"  {label + ':':<10}" + text.replace("\n", f"\n{'':12}"))
         return "\n".join(lines)
 
 
