@@ -40,3 +40,7 @@ def test_a_failed_worker_carries_its_own_exit_code():
 def test_no_message_sends_a_person_to_an_index_where_paceline_may_not_be():
     files = Path(errors.__file__).parent.rglob("*.py")
     assert not [file for file in files if "install 'paceline" in file.read_text() or "paceline[" in file.read_text()]
+
+
+def test_lines_of_a_part_stand_below_each_other():
+    assert str(errors.PacelineError("It failed.", fix="one\ntwo")) == "It failed.\n  fix:      one\n            two"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+PROGRAMS = Path(__file__).resolve().parent / "programs"
 LOOPS = [f"{loop} {way}" for loop in ("apply_gradients", "apply", "assign_sub", "assign", "keras_assign")
          for way in ("eagerly", "compiled")] + ["set_weights eagerly"]  # fmt: skip
 
@@ -24,13 +28,65 @@ def accepted(start):
     refused="each worker would train by itself: put the step inside strategy.run",
 )  # fmt: skip
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_bare_loop_is_refused_with_the_two_lines_that_mend_it(bare, loop):
+def test_a_bare_loop_is_refused_with_the_lines_that_mend_it(bare, loop):
     for worker in bare.facts:
         name, code, text = worker[loop]
         assert (name, code) == ("ScriptRefused", 78)
+        assert "strategy = paceline.strategy()" in text and "with strategy.scope():" in text
         assert "experimental_distribute_dataset(dataset)" in text
-        assert "paceline.strategy().run(train_step, args=(batch,))" in text
+        assert (
+            "strategy.run(train_step, args=(x, y))   for train_step(x, y),   args=(batch,)   for train_step(batch)"
+            in text
+        )
         assert "or, where an input is trained and no model (style transfer): paceline run --workers 1" in text
+
+
+@pytest.mark.parametrize(
+    ("loop", "called", "source"),
+    [
+        ("apply_gradients", "SGD.apply_gradients(...)", "step(lambda: optimizer.apply_gradients(zip("),
+        ("apply", "Adam.apply(...)", "step(lambda: optimizer.apply(gradients(model)"),
+        ("assign_sub", "assign_sub(...) on", "step(lambda: raw.assign_sub("),
+        ("assign", "assign(...) on", "step(lambda: raw.assign(raw"),
+        ("keras_assign", "assign(...) on", "variable.assign(variable"),
+        ("set_weights", "set_weights(...) on", "model.set_weights(["),
+    ],
+)
+def test_it_names_what_the_script_has_called_and_where(bare, loop, called, source):
+    for way in ("eagerly", "compiled") if loop != "set_weights" else ("eagerly",):
+        got = bare.same(f"{loop} {way}")[2].splitlines()[1]
+        assert got.startswith(f"  got:      {called}"), got
+        place, written = re.search(r"outside of strategy.run\(...\), at bare_loops.py, line (\d+): (.*)$", got).groups()
+        assert source in written
+        assert written == (PROGRAMS / "bare_loops.py").read_text().splitlines()[int(place) - 1].strip()
+
+
+@pytest.fixture(scope="module")
+def readme(tmp_path_factory):
+    """Returns the README's loop, before and after it was mended, with a last line that prints the weights."""
+    folder = tmp_path_factory.mktemp("readme")
+    (diff,) = re.findall(r"```diff\n(.*?)```", (PROGRAMS.parents[2] / "README.md").read_text(), re.DOTALL)
+    found = []
+    for name, left_out in (("before", "+"), ("after", "-")):
+        lines = [line[1:] for line in diff.splitlines() if not line.startswith(left_out)]
+        found.append(folder / f"{name}.py")
+        found[-1].write_text("\n".join([*lines, "print(*model.get_weights()[0].ravel(), sep='\\n')\n"]))
+    return found
+
+
+def numbers(result):
+    return [float(line) for line in result.ok().out.splitlines() if re.fullmatch(r"-?\d\S*", line)]
+
+
+def test_the_loop_of_the_readme_trains_as_it_did_before(start, readme):
+    before, after = readme
+    refused = start(before, workers=2)
+    assert refused.code == 78 and "optimizer.apply_gradients(zip(gradients, model.trainable_variables)))" in refused.err
+    wanted = numbers(start(before, plain=True))
+    assert len(wanted) == 4 + 6
+    for found in (start(after, plain=True), start(after, workers=2)):
+        # float32 sums in another order
+        np.testing.assert_allclose(numbers(found), wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_the_job_ends_with_78_and_no_traceback(bare):

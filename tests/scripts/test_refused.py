@@ -107,6 +107,15 @@ def test_parts_of_different_numbers_of_rows_are_refused(workers, when):
 
 
 @everywhere
+def test_the_way_out_for_parts_of_different_numbers_of_rows_is_one(workers, outcome):
+    text = refused(workers, "parts, seen when run")
+    assert "unlabelled.batch(3).batch(16)" in text and "tf.reshape(part, [-1, *part.shape[2:]])" in text
+    loss, of_one_device = outcome.same("mended_loss")
+    assert loss == pytest.approx(of_one_device, rel=1e-5)  # float32 sums in another order
+    assert outcome.same("parts, not made rows")[0] == "ValueError"  # by a batch alone the model has other axes
+
+
+@everywhere
 def test_a_fit_after_one_that_failed_is_a_first_one(outcome):
     assert outcome.same("a wrong shape")[0] == "ValueError"
     assert outcome.same("as_if_first")

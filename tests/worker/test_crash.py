@@ -6,6 +6,7 @@ import types
 
 import pytest
 
+from paceline.errors import add_note
 from paceline.journal.reader import read
 from paceline.journal.writer import JournalWriter
 from paceline.session.script import run_script
@@ -159,3 +160,9 @@ def test_an_error_is_recorded_also_where_nobody_can_be_shown_it(tmp_path, monkey
     assert report(ValueError("why"), journal) == 1
     (event,) = read(tmp_path / "journal.jsonl")
     assert (event.kind, event.fields["text"]) == ("error", "why")
+
+
+def test_notes_are_shown_by_every_python():
+    error = ValueError("wrong")
+    add_note(error, "paceline: because\n  fix:      this")
+    assert format_error(error) == "ValueError: wrong\npaceline: because\n  fix:      this\n"

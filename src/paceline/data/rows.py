@@ -59,6 +59,8 @@ def _different_rows(rows: int, total: int) -> ScriptRefused:
         "The parts of a batch have different numbers of rows, and replicas cannot take their rows of it.",
         got=f"a batch whose first part has {total} rows, and another part {rows}",
         expected="as many rows in every part, of which a replica takes the same ones; scalars are left whole",
-        fix="batch with a row what belongs to it: tf.data.Dataset.zip((labelled.batch(16), "
-        "unlabelled.batch(3).batch(16)))   or   paceline run --workers 1 ...",
+        fix="batch with a row what belongs to it: "
+        "tf.data.Dataset.zip((labelled.batch(16), unlabelled.batch(3).batch(16)))\n"
+        "and make rows of it again in train_step: part = tf.reshape(part, [-1, *part.shape[2:]])\n"
+        "or paceline run --workers 1 ...",
     )

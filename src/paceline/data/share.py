@@ -88,7 +88,7 @@ def first_with_rows(data: Any) -> Any:
     raise ValueError("a batch must have at least one part with a first (batch) dimension")
 
 
-def take_share(data: Any, index: int, count: int) -> Share:
+def take_share(data: Any, index: int, count: int, total: Any = None) -> Share:
     """Returns what replica `index` of `count` works on. Collective: no.
 
     Args:
@@ -96,9 +96,10 @@ def take_share(data: Any, index: int, count: int) -> Share:
             scalars (which every replica gets whole).
         index: The replica, counted over the whole job.
         count: Number of replicas of the whole job.
+        total: Rows of the batch, int32 scalar, where they are known already.
     """
     data = without_optionals(data)
-    total = total_rows(data)
+    total = total_rows(data) if total is None else total
     begin, end = bounds(total, index, count)
     mark = fingerprint(leaves(data), total)
     # a replica without rows gets one row, which then does not count

@@ -7,6 +7,7 @@ from typing import Any
 
 from paceline.collectives.ring import reuse_instance_keys
 from paceline.data import deterministic, draws
+from paceline.session import frames
 from paceline.strategies import constructors, default
 from paceline.strategies.local import LocalStrategy, install_variables
 from paceline.training import (
@@ -38,6 +39,7 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> N
         observer: Told of what runs.
         tell: Shows a person one line.
     """
+    frames.install()
     constructors.install(strategy, tell)
     default.set_default(strategy)
     if type(strategy) is LocalStrategy:  # TensorFlow's metaclass calls every such strategy an instance of every other

@@ -33,10 +33,15 @@ from tensorflow.python.distribute import values as distributed_values
 from tensorflow.python.ops import resource_variable_ops
 
 from paceline.errors import ScriptRefused
+from paceline.training.origin import line_of_script
 
-_TWO_LINES = (
-    "dataset = paceline.strategy().experimental_distribute_dataset(dataset)  and  "
-    "paceline.strategy().run(train_step, args=(batch,))"
+_LINES = (
+    "strategy = paceline.strategy()   at the top; model and optimizer are made in   with strategy.scope():\n"
+    "dataset = strategy.experimental_distribute_dataset(dataset)\n"
+    "loss = strategy.run(train_step, args=(x, y))   for train_step(x, y),   args=(batch,)   for train_step(batch)\n"
+    'strategy.reduce("SUM", loss, axis=None)   is the loss of the batch. Gradients are added too: divide a mean of\n'
+    "your own (tf.reduce_mean, model.losses) by strategy.num_replicas_in_sync; keras.losses.MeanSquaredError() and\n"
+    "its like do so themselves"
 )
 _NO_MODEL = (
     "or, where an input is trained and no model (style transfer): paceline run --workers 1 --strategy one-device"
@@ -115,7 +120,7 @@ def _note_gradient(sources: Any) -> None:
             continue
         if isinstance(variable, tf.distribute.DistributedValues):
             # Several copies in one process: TensorFlow takes no gradient of them out here, and says so obscurely.
-            refuse("tape.gradient(...) outside of strategy.run(...)", tf.distribute.get_strategy())
+            refuse(_called("tape.gradient"), tf.distribute.get_strategy())
         known = _watch.weights.get(id(variable))
         if known is None:
             known = _watch.weights[id(variable)] = _Differentiated(variable, _bits(variable))
@@ -151,7 +156,7 @@ def _note_assignment(variable: Any, name: str) -> None:
         return
     known.takes.add(_watch.num_gradients)
     if name != "assign" or len(known.takes) > 1 or (known.in_graph and not tf.executing_eagerly()):
-        refuse(f"{name}(...) on {variable.name} along its gradient, outside of strategy.run(...)", strategy)
+        refuse(_called(name, f" on {variable.name} along its gradient"), strategy)
 
 
 def _restoring(original: Any) -> Any:
@@ -212,7 +217,7 @@ def check_apply(optimizer: Any) -> None:
     """
     strategy = tf.distribute.get_strategy()
     if strategy.num_replicas_in_sync > 1 and not _in_replica(strategy):
-        refuse(f"{type(optimizer).__name__}.apply_gradients(...) outside of strategy.run(...)", strategy)
+        refuse(_called("apply", of=f"{type(optimizer).__name__}."), strategy)
 
 
 def _in_replica(strategy: Any) -> bool:
@@ -220,12 +225,30 @@ def _in_replica(strategy: Any) -> bool:
     return context is not None and context.strategy is strategy
 
 
+#: Methods that scripts call, and that call what is watched.
+_ABOVE = ("apply_gradients", "set_weights")
+
+
+def _called(name: str, what: str = "", *, of: str = "") -> str:
+    """Returns what the script has called, and where.
+
+    Args:
+        name: What was seen: the script may have called something that calls it.
+        what: What it does.
+        of: Whose method it is.
+    """
+    line = line_of_script()
+    name = next((call for call in line.calls if call in _ABOVE), name) if line is not None else name
+    where = f", at {line.place}: {line.source}" if line is not None else ""
+    return f"{of}{name}(...){what} outside of strategy.run(...){where}"
+
+
 def refuse(got: str, strategy: Any) -> None:
-    """Raises ScriptRefused with the two lines that mend a bare training loop."""
+    """Raises ScriptRefused with the lines that mend a bare training loop."""
     count = strategy.num_replicas_in_sync
     raise ScriptRefused(
         f"This training loop never combines the gradients of the {count} replicas: each would train by itself.",
         got=got,
         expected="the step inside strategy.run, on a dataset shared out by the strategy (or model.fit)",
-        fix=f"{_TWO_LINES}; {_NO_MODEL}",
+        fix=f"{_LINES}\n{_NO_MODEL}",
     )

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from paceline.training import decisions, jit, losses
+from paceline.training import decisions, jit, losses, own_size
 from paceline.training.functions import iterating_function
 from paceline.training.pace import Loop, current_loop
 from paceline.training.prediction import predict_function
@@ -117,7 +117,8 @@ def _kept_if_it_works(model: Any, attribute: str, function: Callable[[Any], Any]
     def tried(data: Any) -> Any:
         nonlocal works
         try:
-            result = function(data)
+            with own_size.hinted(model.distribute_strategy.num_replicas_in_sync):
+                result = function(data)
         except (StopIteration, tf.errors.OutOfRangeError):  # no more data: Keras goes on with the function
             raise
         except Exception:

@@ -13,6 +13,7 @@ class _Counters:
 
     Attributes:
         rows: Trained by the whole job.
+        batch: Rows of the batch that the last step was given.
         different: Steps in which workers read different data.
         deadline: When the running group of steps is to pause, in seconds since 1970.
         pauses: Whether the group pauses: some worker's deadline had passed in the last step.
@@ -21,12 +22,14 @@ class _Counters:
     def __init__(self) -> None:
         with tf.init_scope(), tf.device("/cpu:0"):
             self.rows = tf.Variable(0, dtype=tf.int64, trainable=False, name="paceline_rows")
+            self.batch = tf.Variable(0, dtype=tf.int32, trainable=False, name="paceline_batch")
             self.different = tf.Variable(0, dtype=tf.int64, trainable=False, name="paceline_different")
             self.deadline = tf.Variable(float("inf"), dtype=tf.float64, trainable=False, name="paceline_deadline")
             self.pauses = tf.Variable(False, trainable=False, name="paceline_pauses")
 
 
 _counters: list[_Counters] = []
+_traced: list[int] = []  # rows of the batch that the last trace knew, or the last step that is Python
 
 
 def _get() -> _Counters:
@@ -38,6 +41,28 @@ def _get() -> _Counters:
 def note_rows(total: Any) -> None:
     """Counts the rows of one training step. Called once per process and step. Collective: no."""
     _get().rows.assign_add(tf.cast(total, tf.int64), read_value=False)
+
+
+def noted_rows_of_batch(total: Any) -> Any:
+    """Returns `total`, the rows of a step's batch, which are noted before anything looks at them. Collective: no."""
+    known = tf.get_static_value(total)
+    if known is not None:
+        _traced[:] = [int(known)]
+    if tf.executing_eagerly():
+        return total
+    noted = _get().batch.assign(total, read_value=False)
+    if known is not None or noted is None:
+        return total
+    with tf.control_dependencies([noted]):
+        return tf.identity(total)
+
+
+def rows_of_batch() -> list[int]:
+    """Returns the rows of the batch that the last step, or trace of one, was given: one number or two. After an error.
+
+    Collective: no.
+    """
+    return [*_traced, *(int(counters.batch.numpy()) for counters in _counters)]
 
 
 def begin_group(deadline: Any) -> None:

@@ -11,7 +11,7 @@ from tensorflow.python.distribute import distribute_utils
 from paceline.data.own_share import stand_in
 from paceline.data.rows import check_same_rows
 from paceline.data.share import Share, leaves, rows_of, take_share, total_rows, whole, without_optionals
-from paceline.training import own_loop
+from paceline.training import own_loop, progress
 
 ReplicaFunction = Callable[..., Any]
 
@@ -46,7 +46,9 @@ def run_on_shares(strategy: Any, function: ReplicaFunction, batch: Any, *, own_s
         shares = [whole(batch)]
     else:
         with tf.device("/cpu:0"):
-            shares = [take_share(batch, replica, strategy.num_replicas_in_sync) for replica in local_replicas(strategy)]
+            total = progress.noted_rows_of_batch(total_rows(without_optionals(batch)))
+            count = strategy.num_replicas_in_sync
+            shares = [take_share(batch, replica, count, total) for replica in local_replicas(strategy)]
     own_loop.leave_as_it_is(function)
     if len(shares) == 1:
         result = strategy.run(function, args=tuple(shares[0]))
@@ -89,7 +91,7 @@ def _is_dense(batch: Any) -> bool:
 
 def _check_rows(batch: Any) -> None:
     """Looks, where XLA would not, whether all parts have the same number of rows."""
-    total = total_rows(without_optionals(batch))
+    total = progress.noted_rows_of_batch(total_rows(without_optionals(batch)))
     for part in leaves(without_optionals(batch)):
         rows = rows_of(part)
         if rows is not None:

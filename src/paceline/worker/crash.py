@@ -72,7 +72,10 @@ def format_error(error: BaseException) -> str:
     shown = traceback.TracebackException(type(trimmed), trimmed, trimmed.__traceback__, compact=True)
     if _filters_frames():
         _leave_out_ours(trimmed, shown)
-    return "".join(shown.format())
+    text = "".join(shown.format())
+    # Python 3.10 shows no notes, but for where the package exceptiongroup has it do so.
+    notes = (f"{note}\n" for note in getattr(error, "__notes__", ()))
+    return text + "".join(note for note in notes if note not in text)
 
 
 def _filters_frames() -> bool:
