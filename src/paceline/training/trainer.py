@@ -14,6 +14,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 from keras.src.backend.tensorflow import trainer as keras_trainer
+from keras.src.backend.tensorflow.core import compute_output_spec
+from keras.src.trainers.data_adapters.data_adapter_utils import unpack_x_y_sample_weight
 
 from paceline.data import rows
 from paceline.data.own_share import dataset_behind, is_own_share
@@ -56,20 +58,17 @@ def _symbolic_build(strategy: Any) -> Callable[..., None]:
     def maybe_symbolic_build(self: Any, iterator: Any = None, data_batch: Any = None) -> None:
         if getattr(strategy, "transport", None) is not None:
             return
-        if iterator is not None:
-            data_batch = tf.nest.map_structure(
-                lambda spec: None if isinstance(spec, tf.OptionalSpec) else spec,
-                iterator._distributed_dataset.element_spec,
-            )
-        else:
-            data_batch = tf.nest.map_structure(lambda x: None if x is None else tf.convert_to_tensor(x), data_batch)
+        data = data_batch if iterator is None else iterator._distributed_dataset.element_spec
+        spec = tf.nest.map_structure(_spec_of, data)
         has_own_step = type(self).train_step is not keras_trainer.TensorFlowTrainer.train_step
         if type(self).call is keras.Model.call and has_own_step:
             # Nothing to build from: the model is its parts, and its own steps say what becomes of a batch.
             return
         with strategy.scope():
             try:
-                self._symbolic_build(data_batch=data_batch)
+                if any(isinstance(part, (tf.RaggedTensorSpec, tf.SparseTensorSpec)) for part in tf.nest.flatten(spec)):
+                    compute_output_spec(functools.partial(_build_from, self, spec))
+                self._symbolic_build(data_batch=spec)
             except Exception as error:
                 # Keras takes a batch for (x, y, sample_weight); an own step may take it for anything else.
                 if not has_own_step:
@@ -80,6 +79,31 @@ def _symbolic_build(strategy: Any) -> Callable[..., None]:
                     self.optimizer.build(self.trainable_variables)
 
     return maybe_symbolic_build
+
+
+def _spec_of(part: Any) -> Any:
+    """Returns the spec of a part of a batch, which may be a spec; None where Keras has None for it."""
+    if part is None or isinstance(part, tf.OptionalSpec):
+        return None
+    if isinstance(part, (tf.TypeSpec, tf.RaggedTensor, tf.SparseTensor)):
+        return part if isinstance(part, tf.TypeSpec) else tf.type_spec_from_value(part)
+    return tf.TensorSpec.from_tensor(tf.convert_to_tensor(part))
+
+
+def _build_from(model: Any, spec: Any) -> None:
+    """Makes what a model lacks by calling it as its steps do. Keras' own way takes all data for dense ones."""
+    placeholders = [
+        None if part is None else tf.compat.v1.placeholder(part.dtype, part.shape)
+        for part in tf.nest.flatten(spec, expand_composites=True)
+    ]
+    x, y, sample_weight = unpack_x_y_sample_weight(tf.nest.pack_sequence_as(spec, placeholders, expand_composites=True))
+    outputs = model(x, training=False)
+    for compiled, compute in (
+        (model._compile_metrics, model.compute_metrics),
+        (model._compile_loss, model.compute_loss),
+    ):
+        if compiled is not None and not compiled.built:
+            compute(x, y, outputs, sample_weight)
 
 
 def _cannot_build(model: Any, count: int) -> ScriptRefused:

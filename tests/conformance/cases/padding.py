@@ -94,6 +94,17 @@ class Padded(keras.Model):
         return self.out(tf.concat([tf.reduce_max(hidden, axis=1), tf.reduce_mean(hidden, axis=1)], axis=1))
 
 
+class OfSparse(keras.Model):
+    """Takes only what is sparse."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = layers.Dense(1)
+
+    def call(self, x):
+        return self.out(tf.ensure_shape(tf.sparse.to_dense(x), [None, 5]))
+
+
 def _as_text(ragged):
     return tf.strings.reduce_join(tf.strings.as_string(ragged), axis=-1, separator=" ")
 
@@ -103,10 +114,22 @@ def padded_numbers():
     return _all_of(Padded(), _as_text(_ragged()))
 
 
-# Keras builds a model under a strategy from the data's spec, which does not say that they are ragged.
-@case("padding of ragged inputs, without a mask", not_on=("mirrored",))
+@case("padding of ragged inputs, without a mask", on=("core",))
 def padded_ragged():
-    return _all_of(Padded(), _ragged())
+    return _all_of(Padded(), _ragged(), metrics=["mae"])
+
+
+@case("ragged and sparse batches of train_on_batch, of a model that Keras builds from them", on=("core",))
+def padded_on_batch():
+    x, y = _ragged(), _targets()
+    model = Padded()
+    model.compile(sgd(learning_rate=0.02), "mse", metrics=["mae"])
+    logs = [model.train_on_batch(x[start : start + 16], y[start : start + 16]) for start in (0, 16, 32)]
+    wide = tf.sparse.from_dense(np.eye(16, 5, dtype="float32"))
+    dense = OfSparse()
+    dense.compile(sgd(), "mse")
+    logs.append([dense.train_on_batch(wide, y[:16]), *model.test_on_batch(x[40:], y[40:])])
+    return Outcome(values={"logs": logs, "predict": model.predict_on_batch(x[:7])}, states=(model, dense))
 
 
 @case("padding to a batch's longest row, of shares of the script's own", on=("core", "ring"))

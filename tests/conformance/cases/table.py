@@ -41,7 +41,6 @@ class Case:
         run: Builds, trains and returns the outcome.
         like_one_device: Whether N replicas give what one device gives; else only workers are compared.
         on: Gangs it runs in besides the full ones ("ring", "four", "xla"); "core": the core gangs only.
-        not_on: Gangs it does not run in.
         rtol: Relative tolerance, see test_conformance.py.
         atol: Absolute tolerance.
         stock_is_wrong: What Keras by itself does wrong here: then one worker is what the others are compared with.
@@ -55,7 +54,6 @@ class Case:
     run: Callable[[], Outcome]
     like_one_device: bool = True
     on: tuple[str, ...] = ()
-    not_on: tuple[str, ...] = ()
     rtol: float = 1e-5
     atol: float = 3e-6
     stock_is_wrong: str = ""
