@@ -7,7 +7,9 @@
     ├── ConfigurationRefused      78   understood, but cannot work; never retried
     │   ├── ClusterError               a cluster description is wrong (TF_CONFIG and its like)
     │   ├── VersionRefused             a combination of versions that is known to be wrong
-    │   └── ScriptRefused              the script does what N workers cannot do right
+    │   ├── ScriptRefused              the script does what N workers cannot do right
+    │   ├── CheckpointDamaged          what lies in a checkpoint is not what was written
+    │   └── CheckpointNotWritten       a checkpoint cannot be written; what was there before stays
     ├── WorkerFailed               *   a worker ended badly; carries that worker's own exit code
     ├── LimitReached             124   a wait reached its limit (start-up, stall, end)
     └── TransportError            70   workers cannot exchange tensors
@@ -79,6 +81,14 @@ class VersionRefused(ConfigurationRefused):
 
 class ScriptRefused(ConfigurationRefused):
     """The script does something that cannot be right on several workers."""
+
+
+class CheckpointDamaged(ConfigurationRefused):
+    """What lies in a checkpoint is not what was written, or not there, or of a newer paceline."""
+
+
+class CheckpointNotWritten(ConfigurationRefused):
+    """A checkpoint cannot be written; what was complete before stays."""
 
 
 class WorkerFailed(PacelineError):

@@ -1,0 +1,227 @@
+"""Where a checkpoint directory lies: what each kind of place does to write a folder whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import socket
+from typing import Any, Protocol
+
+import numpy as np
+
+from paceline.checkpoint_dir.layout import MANIFEST, REPLACED, UNFINISHED, is_remote
+
+
+class Sink(Protocol):
+    """A file that is being written."""
+
+    def write(self, piece: memoryview) -> None:
+        """Appends a piece, all of it."""
+
+    def finish(self) -> None:
+        """Makes sure that what was written stays, and closes."""
+
+    def abandon(self) -> None:
+        """Closes, whatever becomes of the content."""
+
+
+class Place(Protocol):
+    """A directory. Names are relative to it, with `/`; what fails raises OSError, whatever the kind of place."""
+
+    root: str
+
+    def names(self, name: str) -> list[str]:
+        """Returns what a folder holds, nothing where there is none."""
+
+    def exists(self, name: str) -> bool:
+        """Returns whether there is such a file."""
+
+    def read(self, name: str) -> np.ndarray:
+        """Returns a file's content, uint8."""
+
+    def begin(self, name: str, *, shared: bool) -> str:
+        """Makes the folder that is filled before it becomes `name`; the same for all workers if shared."""
+
+    def create(self, name: str) -> Sink:
+        """Returns a new file."""
+
+    def complete(self, working: str, name: str) -> None:
+        """Makes a filled folder the one of that name, in one step."""
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Writes a file whole or not at all."""
+
+    def set_aside(self, name: str, other: str) -> None:
+        """Renames a folder."""
+
+    def remove(self, name: str) -> None:
+        """Removes a folder with all that it holds, or a file, if there is one."""
+
+    def tidy(self) -> list[str]:
+        """Removes what dead writers left, and returns its names; puts back what was being replaced."""
+
+
+def place_of(path: str | os.PathLike[str]) -> Place:
+    """Returns the place that a path names."""
+    text = os.fspath(path)
+    if is_remote(text):
+        from paceline.checkpoint.remote import RemotePlace
+
+        return RemotePlace(text)
+    return LocalPlace(text)
+
+
+class LocalPlace:
+    """A directory of a file system of this machine, network file systems included.
+
+    A folder is filled under another name, each of its files and it itself are made durable, then it is renamed.
+
+    Args:
+        root: The directory; made when something is written.
+    """
+
+    _numbers = itertools.count()
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.abspath(root)
+
+    def names(self, name: str) -> list[str]:
+        """Returns what a folder holds, nothing where there is none."""
+        try:
+            return sorted(os.listdir(self._path(name)))
+        except FileNotFoundError:
+            return []
+
+    def exists(self, name: str) -> bool:
+        """Returns whether there is such a file."""
+        return os.path.isfile(self._path(name))
+
+    def read(self, name: str) -> np.ndarray:
+        """Returns a file's content, uint8."""
+        with open(self._path(name), "rb", buffering=0) as file:
+            content = np.empty(os.fstat(file.fileno()).st_size, np.uint8)
+            view = memoryview(content)
+            filled = 0
+            while filled < len(view) and (got := file.readinto(view[filled:])):
+                filled += got
+        return content[:filled]
+
+    def begin(self, name: str, *, shared: bool) -> str:
+        """Makes the folder that is filled before it becomes `name`; the same for all workers if shared."""
+        own = "shared" if shared else f"{socket.gethostname()}-{os.getpid()}-{next(self._numbers)}"
+        working = f"{UNFINISHED}{name.replace('/', '-')}-{own}"
+        os.makedirs(self._path(working), exist_ok=shared)
+        return working
+
+    def create(self, name: str) -> LocalSink:
+        """Returns a new file."""
+        return LocalSink(self._path(name))
+
+    def complete(self, working: str, name: str) -> None:
+        """Makes a filled folder the one of that name, in one step."""
+        target = self._path(name)
+        parent = os.path.dirname(target)
+        os.makedirs(parent, exist_ok=True)
+        self._sync(self._path(working))
+        replaced = f"{REPLACED}{name.replace('/', '-')}"
+        try:
+            os.rename(self._path(working), target)
+        except OSError:
+            if not os.path.isdir(target):
+                raise
+            # One of the same name: out of the way, where `tidy` finds it should this process end in between.
+            self.remove(replaced)
+            os.rename(target, self._path(replaced))
+            os.rename(self._path(working), target)
+        self._sync(parent)
+        self.remove(replaced)
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Writes a file whole or not at all."""
+        os.makedirs(self.root, exist_ok=True)
+        temporary = f"{UNFINISHED}{name}-{os.getpid()}-{next(self._numbers)}"
+        sink = self.create(temporary)
+        try:
+            sink.write(memoryview(content))
+            sink.finish()
+            os.replace(self._path(temporary), self._path(name))
+        except OSError:
+            sink.abandon()
+            with contextlib.suppress(OSError):
+                self.remove(temporary)
+            raise
+        self._sync(self.root)
+
+    def set_aside(self, name: str, other: str) -> None:
+        """Renames a folder."""
+        self.remove(other)
+        os.rename(self._path(name), self._path(other))
+        self._sync(self.root)
+
+    def remove(self, name: str) -> None:
+        """Removes a folder with all that it holds, or a file, if there is one.
+
+        The manifest goes first: what is left if this process ends in between is not taken for a whole one.
+        """
+        path = self._path(name)
+        if not os.path.isdir(path):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            return
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(path, MANIFEST))
+        shutil.rmtree(path)
+
+    def tidy(self) -> list[str]:
+        """Removes what dead writers left, and returns its names; puts back what was being replaced."""
+        removed = []
+        for name in self.names(""):
+            if name.startswith(REPLACED):
+                original = name.removeprefix(REPLACED).replace("fits-", "fits/", 1)
+                if not os.path.exists(self._path(original)):
+                    os.rename(self._path(name), self._path(original))
+                    continue
+            elif not name.startswith(UNFINISHED):
+                continue
+            self.remove(name)
+            removed.append(name)
+        return removed
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.root, name) if name else self.root
+
+    @staticmethod
+    def _sync(folder: str) -> None:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class LocalSink:
+    """A file that is being written without a buffer of its own.
+
+    Args:
+        path: The file, created anew.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file: Any = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by finish or abandon
+
+    def write(self, piece: memoryview) -> None:
+        """Appends a piece, all of it."""
+        while piece:
+            piece = piece[self._file.write(piece) :]
+
+    def finish(self) -> None:
+        """Makes sure that what was written stays, and closes."""
+        os.fsync(self._file.fileno())
+        self._file.close()
+
+    def abandon(self) -> None:
+        """Closes, whatever becomes of the content."""
+        with contextlib.suppress(OSError):
+            self._file.close()
