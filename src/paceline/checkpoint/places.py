@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
+import secrets
 import shutil
-import socket
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,8 +40,8 @@ class Place(Protocol):
     def read(self, name: str) -> np.ndarray:
         """Returns a file's content, uint8."""
 
-    def begin(self, name: str, *, shared: bool) -> str:
-        """Makes the folder that is filled before it becomes `name`; the same for all workers if shared."""
+    def begin(self, name: str, *, shares: int) -> str:
+        """Makes the folder that is filled before it becomes `name`; one for all workers where there are shares."""
 
     def create(self, name: str) -> Sink:
         """Returns a new file."""
@@ -65,7 +64,7 @@ class Place(Protocol):
 
 def place_of(path: str | os.PathLike[str]) -> Place:
     """Returns the place that a path names."""
-    text = os.fspath(path)
+    text = os.fspath(path).removeprefix("file://")
     if is_remote(text):
         from paceline.checkpoint.remote import RemotePlace
 
@@ -81,8 +80,6 @@ class LocalPlace:
     Args:
         root: The directory; made when something is written.
     """
-
-    _numbers = itertools.count()
 
     def __init__(self, root: str) -> None:
         self.root = os.path.abspath(root)
@@ -108,11 +105,11 @@ class LocalPlace:
                 filled += got
         return content[:filled]
 
-    def begin(self, name: str, *, shared: bool) -> str:
-        """Makes the folder that is filled before it becomes `name`; the same for all workers if shared."""
-        own = "shared" if shared else f"{socket.gethostname()}-{os.getpid()}-{next(self._numbers)}"
+    def begin(self, name: str, *, shares: int) -> str:
+        """Makes the folder that is filled before it becomes `name`; one for all workers where there are shares."""
+        own = f"of-{shares}" if shares > 1 else secrets.token_hex(4)
         working = f"{UNFINISHED}{name.replace('/', '-')}-{own}"
-        os.makedirs(self._path(working), exist_ok=shared)
+        self._make(self._path(working))
         return working
 
     def create(self, name: str) -> LocalSink:
@@ -123,7 +120,7 @@ class LocalPlace:
         """Makes a filled folder the one of that name, in one step."""
         target = self._path(name)
         parent = os.path.dirname(target)
-        os.makedirs(parent, exist_ok=True)
+        self._make(parent)
         self._sync(self._path(working))
         replaced = f"{REPLACED}{name.replace('/', '-')}"
         try:
@@ -140,8 +137,8 @@ class LocalPlace:
 
     def replace(self, name: str, content: bytes) -> None:
         """Writes a file whole or not at all."""
-        os.makedirs(self.root, exist_ok=True)
-        temporary = f"{UNFINISHED}{name}-{os.getpid()}-{next(self._numbers)}"
+        self._make(self.root)
+        temporary = f"{UNFINISHED}{name}-{secrets.token_hex(4)}"
         sink = self.create(temporary)
         try:
             sink.write(memoryview(content))
@@ -191,6 +188,17 @@ class LocalPlace:
 
     def _path(self, name: str) -> str:
         return os.path.join(self.root, name) if name else self.root
+
+    def _make(self, path: str) -> None:
+        """Makes a folder and those above it, durable; it may be there."""
+        if os.path.isdir(path):
+            return
+        parent = os.path.dirname(path)
+        self._make(parent)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path)
+        if not os.path.basename(path).startswith(UNFINISHED):
+            self._sync(parent)
 
     @staticmethod
     def _sync(folder: str) -> None:

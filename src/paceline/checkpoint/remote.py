@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from paceline.checkpoint_dir.layout import MANIFEST
+from paceline.checkpoint_dir.layout import FITS, MANIFEST, step_of
 
 _ERRNO = {
     tf.errors.NotFoundError: errno.ENOENT,
@@ -54,7 +54,7 @@ class RemotePlace:
         with _as_os_error(path), tf.io.gfile.GFile(path, "rb") as file:
             return np.frombuffer(bytearray(file.read()), np.uint8)
 
-    def begin(self, name: str, *, shared: bool) -> str:
+    def begin(self, name: str, *, shares: int) -> str:
         """Makes the folder; without its manifest, what it held is no checkpoint any more."""
         path = self._path(name)
         with _as_os_error(path):
@@ -64,6 +64,7 @@ class RemotePlace:
 
     def create(self, name: str) -> RemoteSink:
         """Returns a new file."""
+        self.remove(name)  # not every file system of TensorFlow's truncates: ram:// appends (TensorFlow 2.21)
         return RemoteSink(self._path(name))
 
     def complete(self, working: str, name: str) -> None:
@@ -96,8 +97,13 @@ class RemotePlace:
             tf.io.gfile.rmtree(path)
 
     def tidy(self) -> list[str]:
-        """Removes folders without a manifest: nobody else writes when a job begins."""
-        return []
+        """Removes folders without a manifest, and returns their names: nobody writes when a job begins."""
+        folders = [name for name in self.names("") if step_of(name) is not None]
+        folders += [f"{FITS}/{name}" for name in self.names(FITS)]
+        unfinished = [name for name in folders if not self.exists(f"{name}/{MANIFEST}")]
+        for name in unfinished:
+            self.remove(name)
+        return unfinished
 
     def _path(self, name: str) -> str:
         return f"{self.root}/{name}" if name else self.root

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import hashlib
 import json
 import os
 import sys
@@ -16,37 +14,13 @@ from typing import Any
 import numpy as np
 
 from paceline import __version__
+from paceline.checkpoint.faults import Unfit, not_written, unreadable
+from paceline.checkpoint.folder import Facts, Share, read_manifest, read_tensors, write_folder
 from paceline.checkpoint.places import Place, place_of
-from paceline.checkpoint.tensors import TensorRefused, decode, encode
-from paceline.checkpoint_dir import manifest as manifests
-from paceline.checkpoint_dir.layout import (
-    FITS,
-    MANIFEST,
-    RUN,
-    SET_ASIDE,
-    fit_name,
-    fit_of,
-    state_name,
-    step_name,
-    step_of,
-)
-from paceline.checkpoint_dir.manifest import FileFacts, Manifest
+from paceline.checkpoint_dir.layout import FITS, MANIFEST, RUN, SET_ASIDE, fit_name, fit_of, step_name, step_of
+from paceline.checkpoint_dir.manifest import SCHEMA, decode_run
 from paceline.checkpoint_dir.retention import to_remove
-from paceline.checkpoint_dir.tensor_file import BadTensorFile
-from paceline.errors import CheckpointDamaged, CheckpointNotWritten
-
-_CHUNK_BYTES = 1 << 20
-"""Hashed, then written, while it is in the processor's cache."""
-
-_FIXES = {
-    errno.ENOSPC: "free some space there, or: paceline run --checkpoint-dir /a/disk/with/space ...",
-    errno.EDQUOT: "free some of your quota there, or: paceline run --checkpoint-dir /a/disk/with/space ...",
-    errno.EFBIG: "raise the limit (ulimit -f unlimited), or: paceline run --checkpoint-dir /another/disk ...",
-    errno.EROFS: "paceline run --checkpoint-dir /a/writable/directory ...",
-    errno.EACCES: "chmod u+rwx the directory, or: paceline run --checkpoint-dir /a/writable/directory ...",
-    errno.EPERM: "chmod u+rwx the directory, or: paceline run --checkpoint-dir /a/writable/directory ...",
-    errno.EIO: "check the disk (dmesg), or: paceline run --checkpoint-dir /another/disk ...",
-}
+from paceline.errors import CheckpointDamaged
 
 
 def _to_stderr(text: str) -> None:
@@ -74,7 +48,7 @@ class Stored:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Written:
-    """A checkpoint that is complete.
+    """A checkpoint that is complete, or with several shares this worker's.
 
     Attributes:
         step: The job step.
@@ -112,6 +86,8 @@ class CheckpointStore:
         self._keep = keep
         self._keep_every_s = keep_every_s
         self._num_workers = num_workers
+        self._created: dict[int, float] = {}
+        self._told_retention = False
         self.tell = tell
 
     @property
@@ -124,9 +100,12 @@ class CheckpointStore:
         return f"{self.path}/{step_name(step)}"
 
     def steps(self) -> list[int]:
-        """Returns the job steps of all complete checkpoints, ascending. Their content is not looked at."""
-        steps = (step_of(name) for name in self._place.names(""))
-        return sorted(step for step in steps if step is not None and self._is_complete(step_name(step)))
+        """Returns the job steps of all complete checkpoints, ascending. Their content is not looked at.
+
+        Raises:
+            CheckpointDamaged: The directory cannot be read.
+        """
+        return self._complete("", step_of, step_name)
 
     def newest(self, before: int | None = None) -> int | None:
         """Returns the newest complete checkpoint's job step, None where there is none; below `before` if given."""
@@ -134,8 +113,7 @@ class CheckpointStore:
 
     def fits(self) -> list[int]:
         """Returns the numbers of the fits whose end is there, ascending."""
-        fits = (fit_of(name) for name in self._place.names(FITS))
-        return sorted(fit for fit in fits if fit is not None and self._is_complete(fit_name(fit)))
+        return self._complete(FITS, fit_of, fit_name)
 
     def write(
         self,
@@ -158,8 +136,9 @@ class CheckpointStore:
         Raises:
             CheckpointNotWritten: It cannot be written; what was complete before is still there.
         """
-        written = self._write(step_name(step), step, tensors, meta, shard, barrier)
-        if shard[0] == 0:
+        share = Share(index=shard[0], count=shard[1], **({} if barrier is None else {"barrier": barrier}))
+        written = self._write(step_name(step), step, tensors, meta, share)
+        if share.index == 0:
             self._retain(step)
         return written
 
@@ -169,7 +148,7 @@ class CheckpointStore:
         Raises:
             CheckpointDamaged: It is not what was written, or cannot be read.
         """
-        return self._read(step_name(step), step)
+        return self._read(step_name(step))
 
     def write_fit(self, number: int, tensors: dict[str, np.ndarray], meta: Mapping[str, Any]) -> Written:
         """Writes how a fit ended. It stays as long as the directory.
@@ -177,7 +156,7 @@ class CheckpointStore:
         Raises:
             CheckpointNotWritten: It cannot be written.
         """
-        return self._write(fit_name(number), number, tensors, meta, (0, 1), None)
+        return self._write(fit_name(number), number, tensors, meta, Share())
 
     def read_fit(self, number: int) -> Stored:
         """Returns how a fit ended.
@@ -185,7 +164,7 @@ class CheckpointStore:
         Raises:
             CheckpointDamaged: It is not what was written, or cannot be read.
         """
-        return self._read(fit_name(number), number)
+        return self._read(fit_name(number))
 
     def write_run(self, run: Mapping[str, Any]) -> None:
         """Writes `run.json`, what run this is, whole or not at all. Chief only.
@@ -193,11 +172,11 @@ class CheckpointStore:
         Raises:
             CheckpointNotWritten: It cannot be written.
         """
-        content = json.dumps({"schema": manifests.SCHEMA, **run}, indent=1).encode() + b"\n"
+        content = json.dumps({"schema": SCHEMA, **run}, indent=1).encode() + b"\n"
         try:
             self._place.replace(RUN, content)
         except OSError as error:
-            raise _not_written(f"{self.path}/{RUN}", error) from error
+            raise not_written(f"{self.path}/{RUN}", error) from error
 
     def read_run(self) -> dict[str, Any] | None:
         """Returns what run this is, None where nothing says it.
@@ -211,12 +190,12 @@ class CheckpointStore:
                 return None
             content = self._place.read(RUN).tobytes()
         except OSError as error:
-            raise _unreadable(where, error) from error
-        return manifests.decode_run(content, where)
+            raise unreadable(where, error) from error
+        return decode_run(content, where)
 
     def set_aside(self, step: int) -> None:
         """Renames a checkpoint that is damaged, so that it is not looked at again. Chief only; never raises."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # one that cannot be renamed is found damaged again, no more
             self._place.set_aside(step_name(step), f"{SET_ASIDE}{step_name(step)}")
 
     def tidy(self) -> None:
@@ -229,163 +208,60 @@ class CheckpointStore:
         if removed:
             self.tell(f"removed what an earlier attempt had not finished writing: {', '.join(removed)}")
 
-    def _is_complete(self, name: str) -> bool:
-        return self._place.exists(f"{name}/{MANIFEST}")
+    def _complete(
+        self, folder: str, number_of: Callable[[str], int | None], name_of: Callable[[int], str]
+    ) -> list[int]:
+        try:
+            numbers = (number_of(name) for name in self._place.names(folder))
+            return sorted(
+                number
+                for number in numbers
+                if number is not None and self._place.exists(f"{name_of(number)}/{MANIFEST}")
+            )
+        except OSError as error:
+            raise unreadable(f"{self.path}/{folder}", error) from error
 
     def _write(
-        self,
-        name: str,
-        number: int,
-        tensors: dict[str, np.ndarray],
-        meta: Mapping[str, Any],
-        shard: tuple[int, int],
-        barrier: Callable[[], None] | None,
+        self, name: str, number: int, tensors: dict[str, np.ndarray], meta: Mapping[str, Any], share: Share
     ) -> Written:
         begun = time.monotonic()
         path = f"{self.path}/{name}"
-        index, count = shard
-        if count > 1 and barrier is None:
-            raise ValueError("several shards need a barrier")
-        place, working, written = self._place, "", False
+        created = time.time()
+        facts = Facts(step=number, created=created, paceline=__version__, num_workers=self._num_workers)
         try:
-            try:
-                pieces = encode(tensors)
-                working = place.begin(name, shared=count > 1)
-                facts = self._put(f"{working}/{state_name(index, count)}", pieces)
-                if count > 1:
-                    self._put_json(f"{working}/{_share_name(index)}", {"bytes": facts.bytes, "sha256": facts.sha256})
-                written = True
-            finally:
-                if barrier is not None:
-                    barrier()
-            if index == 0:
-                files = {state_name(0, count): facts, **self._other_shares(working, count)}
-                self._finish(working, name, number, files, meta)
-        except (OSError, TensorRefused, TypeError) as error:
-            if working and (index == 0 or not written):
-                with contextlib.suppress(OSError):
-                    place.remove(working if index == 0 else f"{working}/{_share_name(index)}")
-            raise _not_written(path, error) from error
-        return Written(step=number, path=path, seconds=time.monotonic() - begun, bytes=facts.bytes)
-
-    def _finish(
-        self, working: str, name: str, number: int, files: Mapping[str, FileFacts], meta: Mapping[str, Any]
-    ) -> None:
-        manifest = Manifest(
-            step=number,
-            created=time.time(),
-            paceline=__version__,
-            num_workers=self._num_workers,
-            files=files,
-            meta=meta,
-        )
-        self._put(f"{working}/{MANIFEST}", [memoryview(manifest.encode())])
-        self._place.complete(working, name)
-
-    def _put(self, name: str, pieces: list[memoryview]) -> FileFacts:
-        """Writes a file and returns what it is, computed on the way."""
-        digest, size = hashlib.sha256(), 0
-        sink = self._place.create(name)
-        try:
-            for piece in pieces:
-                for begin in range(0, len(piece), _CHUNK_BYTES):
-                    chunk = piece[begin : begin + _CHUNK_BYTES]
-                    digest.update(chunk)
-                    sink.write(chunk)
-                size += len(piece)
-            sink.finish()
-        except BaseException:
-            sink.abandon()
-            raise
-        return FileFacts(bytes=size, sha256=digest.hexdigest())
-
-    def _put_json(self, name: str, value: Mapping[str, Any]) -> None:
-        self._put(name, [memoryview(json.dumps(value).encode())])
-
-    def _other_shares(self, working: str, count: int) -> dict[str, FileFacts]:
-        """Returns what the other workers wrote, and removes their notes."""
-        files = {}
-        for index in range(count):
-            note = f"{working}/{_share_name(index)}"
-            if index:
-                try:
-                    files[state_name(index, count)] = FileFacts(**json.loads(self._place.read(note).tobytes()))
-                except FileNotFoundError as error:
-                    raise OSError(errno.ENOENT, f"worker {index} has not written its share") from error
-            self._place.remove(note)
-        return files
+            num_bytes = write_folder(self._place, name, tensors, meta, share=share, facts=facts)
+        except (OSError, Unfit) as error:
+            raise not_written(path, error) from error
+        if step_of(name) is not None:
+            self._created[number] = created
+        return Written(step=number, path=path, seconds=time.monotonic() - begun, bytes=num_bytes)
 
     def _retain(self, step: int) -> None:
-        """Removes what need not stay; what is beyond `step` is of another attempt, and not ours to judge."""
+        """Removes what need not stay. What is beyond `step` is of another attempt, and not ours to judge."""
         try:
-            created = {older: self._created(older) for older in self.steps() if older <= step}
+            created = {older: self._created_of(older) for older in self.steps() if older <= step}
             for older in to_remove(created, keep=self._keep, keep_every_s=self._keep_every_s):
                 self._place.remove(step_name(older))
-        except OSError as error:
-            self.tell(f"an old checkpoint could not be removed: {error.filename}: {error.strerror}")
+                self._created.pop(older, None)
+        except (OSError, CheckpointDamaged) as error:
+            if not self._told_retention:
+                self._told_retention = True
+                self.tell(f"an old checkpoint could not be removed: {error}")
 
-    def _created(self, step: int) -> float:
-        try:
-            return self._manifest(step_name(step)).created
-        except CheckpointDamaged:
-            return float("-inf")
+    def _created_of(self, step: int) -> float:
+        if step not in self._created:
+            try:
+                self._created[step] = read_manifest(self._place, step_name(step)).created
+            except CheckpointDamaged:
+                self._created[step] = float("-inf")
+        return self._created[step]
 
-    def _manifest(self, name: str) -> Manifest:
-        where = f"{self.path}/{name}/{MANIFEST}"
-        try:
-            return manifests.decode(self._place.read(f"{name}/{MANIFEST}").tobytes(), where)
-        except OSError as error:
-            raise _unreadable(where, error) from error
-
-    def _read(self, name: str, number: int) -> Stored:
-        manifest = self._manifest(name)
-        tensors: dict[str, np.ndarray] = {}
-        for file, facts in manifest.files.items():
-            tensors |= self._tensors(f"{name}/{file}", facts)
+    def _read(self, name: str) -> Stored:
+        manifest = read_manifest(self._place, name)
         return Stored(
-            step=number,
-            tensors=tensors,
+            step=manifest.step,
+            tensors=read_tensors(self._place, name, manifest),
             meta=dict(manifest.meta),
             num_workers=manifest.num_workers,
             created=manifest.created,
         )
-
-    def _tensors(self, name: str, facts: FileFacts) -> dict[str, np.ndarray]:
-        where = f"{self.path}/{name}"
-        try:
-            content = self._place.read(name)
-            _compare(content, facts)
-            return decode(content)
-        except OSError as error:
-            raise _unreadable(where, error) from error
-        except BadTensorFile as error:
-            raise CheckpointDamaged(
-                "A checkpoint is damaged.", got=f"{where}: {error}", fix=f"paceline checkpoint verify {self.path}"
-            ) from error
-
-
-def _compare(content: np.ndarray, facts: FileFacts) -> None:
-    if content.nbytes != facts.bytes:
-        raise BadTensorFile(f"it has {content.nbytes} bytes instead of {facts.bytes}")
-    if hashlib.sha256(content).hexdigest() != facts.sha256:
-        raise BadTensorFile("its content is not what was written (sha256)")
-
-
-def _share_name(index: int) -> str:
-    return f"share-{index}.json"
-
-
-def _unreadable(where: str, error: OSError) -> CheckpointDamaged:
-    return CheckpointDamaged(
-        "A checkpoint cannot be read.", got=f"{where}: {error.strerror}", fix=f"ls -la {os.path.dirname(where)}"
-    )
-
-
-def _not_written(path: str, error: Exception) -> CheckpointNotWritten:
-    if not isinstance(error, OSError):
-        return CheckpointNotWritten("A checkpoint cannot be written.", got=f"{path}: {error}")
-    return CheckpointNotWritten(
-        "A checkpoint cannot be written; those that were there are.",
-        got=f"{path}: {error.strerror or error}",
-        fix=_FIXES.get(error.errno or 0, "paceline run --checkpoint-dir /another/directory ..."),
-    )

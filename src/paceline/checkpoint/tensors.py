@@ -9,6 +9,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
+from paceline.checkpoint.faults import Unfit
 from paceline.checkpoint_dir.tensor_file import BadTensorFile, TensorFacts, decode_header, encode_header
 
 DTYPES = {
@@ -33,10 +34,6 @@ _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _BYTES = "U8"
 
 
-class TensorRefused(ValueError):
-    """An array that has no place in a file; the text names it."""
-
-
 def encode(tensors: dict[str, np.ndarray]) -> list[memoryview]:
     """Returns the pieces of a file, the header first; the data are not copied where they lie in C order.
 
@@ -44,7 +41,7 @@ def encode(tensors: dict[str, np.ndarray]) -> list[memoryview]:
         tensors: Name -> array of numbers, any shape.
 
     Raises:
-        TensorRefused: An array of text or objects.
+        Unfit: An array of text or objects.
     """
     facts: dict[str, TensorFacts] = {}
     others: dict[str, str] = {}
@@ -97,7 +94,7 @@ def _other(name: str, dtype: np.dtype) -> str:
             return dtype.name
     except TypeError:
         pass
-    raise TensorRefused(f"{name} is of dtype {dtype}: only numbers can be kept")
+    raise Unfit(f"{name} is of dtype {dtype}: only numbers can be kept")
 
 
 def _dtype(name: str) -> np.dtype:
