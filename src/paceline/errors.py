@@ -22,6 +22,7 @@ can be pasted. The command line prints it without a traceback.
 from __future__ import annotations
 
 EXIT_OUTPUT = 1  # as other programs end that cannot write their answer
+EXIT_DAMAGED = 1  # what `paceline checkpoint verify` says of a directory, as diff and grep say it
 EXIT_USAGE = 2
 EXIT_INTERNAL = 70
 EXIT_REFUSED = 78

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from paceline.checkpoint_dir.layout import FITS, MANIFEST, step_of
+from paceline.checkpoint_dir.reader import CHUNK_BYTES
 
 _ERRNO = {
     tf.errors.NotFoundError: errno.ENOENT,
@@ -47,6 +48,25 @@ class RemotePlace:
         path = self._path(name)
         with _as_os_error(path):
             return bool(tf.io.gfile.exists(path))
+
+    def is_folder(self, name: str) -> bool:
+        """Returns whether there is such a folder."""
+        path = self._path(name)
+        with _as_os_error(path):
+            return bool(tf.io.gfile.isdir(path))
+
+    def size(self, name: str) -> int:
+        """Returns the size of a file in bytes."""
+        path = self._path(name)
+        with _as_os_error(path):
+            return int(tf.io.gfile.stat(path).length)
+
+    def chunks(self, name: str) -> Iterator[memoryview]:
+        """Returns the content of a file, piece by piece."""
+        path = self._path(name)
+        with _as_os_error(path), tf.io.gfile.GFile(path, "rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                yield memoryview(chunk)
 
     def read(self, name: str) -> np.ndarray:
         """Returns a file's content, uint8."""

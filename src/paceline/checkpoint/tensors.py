@@ -10,27 +10,12 @@ import ml_dtypes
 import numpy as np
 
 from paceline.checkpoint.faults import Unfit
+from paceline.checkpoint_dir import tensor_file
 from paceline.checkpoint_dir.tensor_file import BadTensorFile, TensorFacts, decode_header, encode_header
 
-DTYPES = {
-    "BOOL": np.dtype(np.bool_),
-    "U8": np.dtype(np.uint8),
-    "I8": np.dtype(np.int8),
-    "U16": np.dtype(np.uint16),
-    "I16": np.dtype(np.int16),
-    "U32": np.dtype(np.uint32),
-    "I32": np.dtype(np.int32),
-    "U64": np.dtype(np.uint64),
-    "I64": np.dtype(np.int64),
-    "F16": np.dtype(np.float16),
-    "F32": np.dtype(np.float32),
-    "F64": np.dtype(np.float64),
-    "C64": np.dtype(np.complex64),
-    "BF16": np.dtype(ml_dtypes.bfloat16),
-    "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
-    "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
-}
-_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+# `ml_dtypes` is imported for this: it teaches NumPy the names bfloat16 and float8.
+_DTYPES = {name: np.dtype(getattr(ml_dtypes, ours, ours)) for name, (ours, _) in tensor_file.DTYPES.items()}
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _BYTES = "U8"
 
 
@@ -78,7 +63,7 @@ def decode(content: np.ndarray) -> dict[str, np.ndarray]:
     data = content[header.data_offset :]
     arrays = {}
     for name, facts in header.tensors.items():
-        shape, dtype = facts.shape, DTYPES.get(facts.dtype)
+        shape, dtype = facts.shape, _DTYPES.get(facts.dtype)
         if name in header.dtypes:
             shape, dtype = shape[:-1], _dtype(header.dtypes[name])
         if dtype is None:

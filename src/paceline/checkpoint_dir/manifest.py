@@ -16,6 +16,10 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FIX = "paceline checkpoint ls DIR   # shows which checkpoints are whole"
 
 
+class NewerSchema(CheckpointDamaged):
+    """What was written by a newer paceline, and is not read by this one."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileFacts:
     """One file of a checkpoint.
@@ -103,7 +107,7 @@ def _object(content: bytes, where: str) -> dict[str, Any]:
 def _check_schema(value: dict[str, Any], where: str) -> None:
     schema = value.get("schema")
     if isinstance(schema, int) and schema > SCHEMA:
-        raise CheckpointDamaged(
+        raise NewerSchema(
             "The checkpoint was written by a newer paceline.",
             got=f"schema {schema} in {where}, written by paceline {value.get('paceline', '?')}",
             expected=f"schema {SCHEMA}",

@@ -11,17 +11,31 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-ITEM_BYTES = {
-    **dict.fromkeys(("BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0"), 1),
-    **dict.fromkeys(("U16", "I16", "F16", "BF16"), 2),
-    **dict.fromkeys(("U32", "I32", "F32"), 4),
-    **dict.fromkeys(("U64", "I64", "F64", "C64"), 8),
+DTYPES = {
+    "BOOL": ("bool", 1),
+    "U8": ("uint8", 1),
+    "I8": ("int8", 1),
+    "F8_E4M3": ("float8_e4m3fn", 1),
+    "F8_E5M2": ("float8_e5m2", 1),
+    "U16": ("uint16", 2),
+    "I16": ("int16", 2),
+    "F16": ("float16", 2),
+    "BF16": ("bfloat16", 2),
+    "U32": ("uint32", 4),
+    "I32": ("int32", 4),
+    "F32": ("float32", 4),
+    "U64": ("uint64", 8),
+    "I64": ("int64", 8),
+    "F64": ("float64", 8),
+    "C64": ("complex64", 8),
 }
+"""The format's name of a dtype -> ours, and its width in bytes."""
 METADATA = "__metadata__"
-DTYPES = "paceline_dtypes"
+OTHER_DTYPES = "paceline_dtypes"
 """Key of the metadata: JSON of tensor -> dtype, of those that the format has no name for; they lie there as bytes."""
 MAX_HEADER_BYTES = 100_000_000  # the library's own limit
 _LENGTH = struct.Struct("<Q")
+LENGTH_BYTES = _LENGTH.size
 _ALIGNED_BYTES = 64
 
 
@@ -65,7 +79,7 @@ class Header:
 
 def encode_header(tensors: dict[str, TensorFacts], dtypes: dict[str, str]) -> bytes:
     """Returns the bytes before the data: a multiple of 64, so that each tensor lies where its dtype wants it."""
-    content: dict[str, Any] = {METADATA: {DTYPES: json.dumps(dtypes)}} if dtypes else {}
+    content: dict[str, Any] = {METADATA: {OTHER_DTYPES: json.dumps(dtypes)}} if dtypes else {}
     for name, facts in tensors.items():
         content[name] = {
             "dtype": facts.dtype,
@@ -73,25 +87,25 @@ def encode_header(tensors: dict[str, TensorFacts], dtypes: dict[str, str]) -> by
             "data_offsets": [facts.begin, facts.end],
         }
     text = json.dumps(content, separators=(",", ":")).encode()
-    text += b" " * (-(len(text) + _LENGTH.size) % _ALIGNED_BYTES)
+    text += b" " * (-(len(text) + LENGTH_BYTES) % _ALIGNED_BYTES)
     return _LENGTH.pack(len(text)) + text
 
 
-def decode_length(content: bytes | memoryview) -> int:
+def decode_length(content: bytes | bytearray | memoryview) -> int:
     """Returns how many bytes of JSON follow the first eight.
 
     Raises:
         BadTensorFile: They are no length.
     """
-    if len(content) < _LENGTH.size:
+    if len(content) < LENGTH_BYTES:
         raise BadTensorFile(f"it ends after {len(content)} bytes, within the length of its header")
-    length: int = _LENGTH.unpack(content[: _LENGTH.size])[0]
+    length: int = _LENGTH.unpack(content[:LENGTH_BYTES])[0]
     if length > MAX_HEADER_BYTES:
         raise BadTensorFile("it does not begin as a safetensors file does")
     return length
 
 
-def decode_header(content: bytes | memoryview) -> Header:
+def decode_header(content: bytes | bytearray | memoryview) -> Header:
     """Returns the header of a file; checks that its tensors fill the data without a gap.
 
     Args:
@@ -101,12 +115,12 @@ def decode_header(content: bytes | memoryview) -> Header:
         BadTensorFile: It is no such file.
     """
     length = decode_length(content)
-    text = bytes(content[_LENGTH.size : _LENGTH.size + length])
+    text = bytes(content[LENGTH_BYTES : LENGTH_BYTES + length])
     if len(text) < length:
         raise BadTensorFile("it ends within its header")
     try:
         value = json.loads(text)
-        dtypes = json.loads(value.pop(METADATA, {}).get(DTYPES, "{}"))
+        dtypes = json.loads(value.pop(METADATA, {}).get(OTHER_DTYPES, "{}"))
         tensors = {name: _facts(name, entry) for name, entry in value.items()}
     except BadTensorFile:
         raise
@@ -117,13 +131,13 @@ def decode_header(content: bytes | memoryview) -> Header:
         if facts.begin != end:
             raise BadTensorFile(f"its header is damaged: {name} begins at {facts.begin}, not at {end}")
         end = facts.end
-    offset = _LENGTH.size + length
+    offset = LENGTH_BYTES + length
     return Header(tensors=tensors, data_offset=offset, num_bytes=offset + end, dtypes=dtypes)
 
 
 def _facts(name: str, entry: dict[str, Any]) -> TensorFacts:
     begin, end = entry["data_offsets"]
     shape = tuple(int(size) for size in entry["shape"])
-    if any(size < 0 for size in shape) or ITEM_BYTES[entry["dtype"]] * prod(shape) != end - begin:
+    if any(size < 0 for size in shape) or DTYPES[entry["dtype"]][1] * prod(shape) != end - begin:
         raise BadTensorFile(f"its header is damaged: {name} has {end - begin} bytes for {entry['dtype']}{list(shape)}")
     return TensorFacts(dtype=entry["dtype"], shape=shape, begin=begin, end=end)
