@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from paceline.checkpoint_dir.layout import MANIFEST, REPLACED, UNFINISHED, is_remote
+from paceline.checkpoint_dir.layout import REPLACED, UNFINISHED, is_remote
 
 
 class Sink(Protocol):
@@ -160,15 +160,17 @@ class LocalPlace:
     def remove(self, name: str) -> None:
         """Removes a folder with all that it holds, or a file, if there is one.
 
-        The manifest goes first: what is left if this process ends in between is not taken for a whole one.
+        It loses its name first: what is left if this process ends in between is not taken for a checkpoint.
         """
         path = self._path(name)
         if not os.path.isdir(path):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
             return
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(path, MANIFEST))
+        if not name.startswith(UNFINISHED):
+            gone = self._path(f"{UNFINISHED}{name.replace('/', '-')}-{secrets.token_hex(4)}")
+            os.rename(path, gone)
+            path = gone
         shutil.rmtree(path)
 
     def tidy(self) -> list[str]:
