@@ -19,7 +19,7 @@ _NICENESS = 19
 class BackgroundWriter:
     """One thread that writes one checkpoint at a time.
 
-    What cannot be written is told, once for each kind of failure, and training goes on.
+    What cannot be written is told, once for each kind of failure until one is written again, and training goes on.
 
     Args:
         store: Where to.
@@ -104,6 +104,7 @@ class BackgroundWriter:
             self._newest = step
             if self._failing:
                 self._store.tell(f"checkpoints can be written again: {written.path}")
+                self._told.clear()
             self._failing = False
             if then is not None:
                 then(written)

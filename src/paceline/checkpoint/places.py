@@ -168,7 +168,7 @@ class LocalPlace:
                 os.unlink(path)
             return
         if not name.startswith(UNFINISHED):
-            gone = self._path(f"{UNFINISHED}{name.replace('/', '-')}-{secrets.token_hex(4)}")
+            gone = self._path(f"{UNFINISHED}{name.lstrip('.').replace('/', '-')}-{secrets.token_hex(4)}")
             os.rename(path, gone)
             path = gone
         shutil.rmtree(path)
