@@ -114,3 +114,21 @@ def test_the_tensors_are_let_go_when_they_are_written(slow, writer):
     slow.go.release()
     assert writer.flush(LIMIT_S)
     assert Array.gone.wait(LIMIT_S)
+
+
+def test_copies_are_taken_when_the_last_ones_are_written_and_use_their_memory(slow, writer):
+    source = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(1)}
+    first = writer.copy(source)
+    writer.submit(1, first, {})
+    source["a"][:] = -1
+    got = []
+    waiting = threading.Thread(target=lambda: got.append(writer.copy({**source, "b": np.ones(3)})))
+    waiting.start()
+    waiting.join(0.05)
+    assert waiting.is_alive()
+    slow.go.release()
+    waiting.join(LIMIT_S)
+    assert slow.read(1).tensors["a"][1, 2] == 5
+    [second] = got
+    assert second["a"] is first["a"] and second["a"][1, 2] == -1
+    assert second["b"].shape == (3,) and second["b"] is not source["b"]
