@@ -1,0 +1,266 @@
+"""Where a fit stands in its data, and how it comes back there.
+
+What was tried (TensorFlow 2.19 to 2.21, Keras 3.10 to 3.15): a shuffle draws its seed from a generator of the dataset
+when an iterator is *made*, whether it is read or not; random operations in a map, and Keras' own shuffle of arrays,
+begin anew with each iterator; a Python generator starts when its iterator is first read. So as many iterators are made
+again as had been made before, and the last one is read up to its place: by index for arrays and PyDataset, else by
+`Dataset.skip`, which runs all of the pipeline. Whether that led to the same place is seen from the last batch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from paceline.data.fingerprint import fingerprint
+from paceline.data.share import leaves, total_rows, without_optionals
+from paceline.resume import pipelines, randoms
+
+#: What takes longer is told when it is over; beforehand, where Python has to read all again.
+_TOLD_S = 2.0
+
+
+class Came(NamedTuple):
+    """How the data came back.
+
+    Attributes:
+        same: Whether the last batch is the one that was read before; None: nobody knows.
+        draws: Whether Python code of the pipeline draws from the generators of Python or NumPy: they then stand where
+            reading has left them.
+    """
+
+    same: bool | None
+    draws: bool
+
+
+class Followed:
+    """One of the data of a fit: counts the iterators that Keras makes over it, and makes one that is in its middle.
+
+    Args:
+        epoch_iterator: Keras' own.
+
+    Attributes:
+        made: How many iterators were made.
+        read: How many batches of the last one.
+        earlier: Of those before the last one, `[how many, how many batches of each]`.
+    """
+
+    def __init__(self, epoch_iterator: Any) -> None:
+        self.epoch_iterator = epoch_iterator
+        self.adapter = epoch_iterator.data_adapter
+        self.dataset = epoch_iterator._distributed_dataset
+        self.kind = pipelines.kind_of(self.adapter)
+        self.calls_python = self.kind != "arrays" and pipelines.calls_python(self.dataset)
+        self.made, self.read = 0, 0
+        self.earlier: list[list[int]] = []
+        self._memory = pipelines.Memory(self.adapter)
+        self._begin: dict[str, Any] = {}
+        self._first: dict[str, Any] = {}
+        self._waiting: Any = None
+        self.seen_before = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            return waiting
+        self._next()
+        return iter(self.dataset)
+
+    def _next(self) -> None:
+        if self.made:
+            if self.earlier and self.earlier[-1][1] == self.read:
+                self.earlier[-1][0] += 1
+            else:
+                self.earlier.append([1, self.read])
+        self.made += 1
+        self.read = 0
+        if self.calls_python:
+            self._begin = {"randoms": randoms.capture(), "memory": self._memory.capture()}
+            self._first = self._first or self._begin
+
+    def capture(self, place: int, mark: int | None) -> dict[str, Any]:
+        """Returns the position, plain values. Called between two groups of steps.
+
+        Args:
+            place: How many steps of the epoch were run.
+            mark: The fingerprint of the last batch.
+        """
+        theirs = self.epoch_iterator
+        goes_on = place > 0 or (theirs.steps_per_epoch is not None and theirs._current_iterator is not None)
+        return {
+            "kind": self.kind,
+            "made": self.made,
+            "read": self.read,
+            "earlier": [list(run) for run in self.earlier],
+            "goes_on": goes_on,
+            "seen_before": self.seen_before if place else theirs._steps_seen,
+            "num_batches": theirs._num_batches,
+            "mark": mark,
+            "begin": self._begin,
+            "first": self._first,
+            "memory": self._memory.capture() if self.calls_python else {},
+        }
+
+    def come_back(self, saved: dict[str, Any], now: dict[str, Any], tell: Callable[[str], None]) -> Came:
+        """Makes the iterator that goes on, where Keras will ask for it.
+
+        Args:
+            saved: What `capture` returned.
+            now: The states of random numbers at the checkpoint.
+            tell: Shows a person one line.
+        """
+        began = time.monotonic()
+        self._replay(saved, tell)
+        self.epoch_iterator._num_batches = saved["num_batches"]
+        self.seen_before = saved["seen_before"]
+        self._memory.restore(saved["memory"])
+        self._first = saved["first"]
+        randoms.restore(now)
+        if not saved["goes_on"]:
+            self.made, self.read, self.earlier = saved["made"], saved["read"], saved["earlier"]
+            return Came(None, draws=False)
+        draws = self.calls_python and self._drew(saved, now)
+        if self.calls_python:
+            self._memory.restore(saved["begin"]["memory"])
+            randoms.restore(saved["begin"]["randoms"])
+        iterator, same = self._positioned(saved["read"], saved["mark"], by_index=not draws)
+        if self.calls_python and not draws:
+            self._memory.restore(saved["memory"])
+        self.made, self.read, self.earlier = saved["made"], saved["read"], saved["earlier"]
+        self._begin = saved["begin"]
+        if self.epoch_iterator.steps_per_epoch is not None:
+            self.epoch_iterator._current_iterator = iterator
+            self.epoch_iterator._steps_seen = saved["seen_before"]
+        else:
+            self._waiting = iterator
+        passed = time.monotonic() - began
+        if passed > _TOLD_S:
+            tell(f"the data ({self.kind}) were read again up to batch {saved['read']} of the epoch in {passed:.0f} s")
+        return Came(same, draws)
+
+    def make_again(self, count: int) -> None:
+        """Makes iterators that nobody reads, as many as there were."""
+        for _ in range(count):
+            iter(self.dataset)
+
+    def _replay(self, saved: dict[str, Any], tell: Callable[[str], None]) -> None:
+        """Makes the iterators that came before; reads them where Python code may remember what it has read."""
+        before = saved["made"] - bool(saved["goes_on"])
+        runs = [list(run) for run in saved["earlier"]]
+        if not saved["goes_on"] and saved["made"]:
+            runs.append([1, saved["read"]])
+        if not (self.calls_python and self.kind == "tf.data"):
+            self.make_again(before)
+            return
+        batches = sum(count * read for count, read in runs)
+        if batches:
+            tell(f"the data call Python, which may remember: all {batches} batches of earlier epochs are read again")
+            randoms.restore(saved["first"]["randoms"])
+        for count, read in runs:
+            for _ in range(count):
+                iterator = iter(self.dataset)
+                # Where nobody says how many steps an epoch has, it ends when there is nothing more to read.
+                for _ in range(read + bool(read and self.epoch_iterator.steps_per_epoch is None)):
+                    next(iterator, None)
+
+    def _drew(self, saved: dict[str, Any], now: dict[str, Any]) -> bool:
+        """Returns whether Python's or NumPy's numbers, or the PyDataset itself, moved on while batches were made."""
+        begin = saved["begin"]["randoms"]
+        if self.kind != "PyDataset":
+            return not randoms.same_of_python(begin, now)
+        expected = dict(begin)
+        count = getattr(self.adapter.py_dataset, "num_batches", None)
+        if self.adapter.shuffle and self.adapter.enqueuer is None and count is not None:
+            expected["python"] = _with_state(pipelines.shuffled(begin["python"].getstate(), count))
+        memory = _marks(saved["begin"]["memory"]) != _marks(saved["memory"])
+        return memory or not randoms.same_of_python(expected, now)
+
+    def _positioned(self, read: int, mark: int | None, *, by_index: bool) -> tuple[Any, bool | None]:
+        """Returns an iterator whose next batch is the one after `read`, and whether the last one is as it was."""
+        if not read:
+            return iter(self.dataset), None
+        dataset = self._from(read - 1) if by_index else None
+        if dataset is None:
+            inner = getattr(self.dataset, "_dataset", None)  # of the script's own shares
+            dataset = (inner or self.dataset).skip(read - 1)
+        iterator = iter(dataset)
+        if hasattr(self.dataset, "_dataset"):
+            iterator.paceline_own_share = True
+        last = next(iterator, None)
+        if mark is None:
+            return iterator, None
+        return iterator, last is not None and mark_of(last) == mark
+
+    def _from(self, first: int) -> Any:
+        """Returns a dataset that begins at a batch, made from indices; None where it cannot be."""
+        if self.kind == "arrays":
+            return _arrays_from(self.adapter, first)
+        if self.kind == "PyDataset" and self.adapter.enqueuer is None:
+            return _py_dataset_from(self.adapter, first)
+        return None
+
+
+def mark_of(batch: Any) -> int:
+    """Returns the fingerprint of a batch; see `paceline.data.fingerprint`."""
+    dense = without_optionals(batch)
+    return int(fingerprint(leaves(dense), total_rows(dense)))
+
+
+def _with_state(state: Any) -> Any:
+    import random
+
+    generator = random.Random()  # noqa: S311  no secret
+    generator.setstate(state)
+    return generator
+
+
+def _marks(memory: dict[str, Any]) -> str:
+    return repr({
+        name: value.tobytes() if isinstance(value, np.ndarray) else _text(value) for name, value in memory.items()
+    })  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    return repr(value.bit_generator.state) if isinstance(value, np.random.Generator) else repr(value)
+
+
+def _arrays_from(adapter: Any, first: int) -> Any:
+    """Returns Keras' dataset of arrays, but for the batches before `first`: of these not even rows are gathered."""
+    original = tf.data.Dataset.zip
+
+    def from_first(datasets: Any, *more: Any, **options: Any) -> Any:
+        indices, *others = datasets
+        return original((indices.skip(first), *others), *more, **options)
+
+    tf.data.Dataset.zip = staticmethod(from_first)
+    try:
+        return adapter.get_tf_dataset()
+    finally:
+        tf.data.Dataset.zip = staticmethod(original)
+
+
+def _py_dataset_from(adapter: Any, first: int) -> Any:
+    """Returns Keras' dataset of a PyDataset, but for the batches before `first`, which are not asked for."""
+    import itertools
+    import random
+
+    def batches() -> Iterator[Any]:
+        count = adapter.py_dataset.num_batches
+        indices: Any = itertools.count(first)
+        if count is not None:
+            indices = list(range(count))
+            if adapter.shuffle:
+                random.shuffle(indices)
+            indices = indices[first:]
+        for index in indices:
+            yield adapter._standardize_batch(adapter.py_dataset[index])
+
+    adapter._get_iterator = batches
+    try:
+        return adapter.get_tf_dataset()
+    finally:
+        del adapter._get_iterator
