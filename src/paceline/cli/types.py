@@ -49,9 +49,7 @@ class Every(_ParamType):
 
     name = "every"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, float]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
         """Returns ``("auto", 0)``, ``("steps", n)`` or ``("seconds", s)``; RunOptions checks the number."""
         if isinstance(value, tuple):
             return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import time
 from collections.abc import Sequence
@@ -64,6 +65,7 @@ class Supervisor:
         self._view = View()
         self._began = time.monotonic()
         self._next_look = 0.0
+        self._ending = workers[0].directory.parent / "ending" if workers else None
 
     def watch(self) -> int:
         """Returns the job's exit code once every worker has ended."""
@@ -130,6 +132,7 @@ class Supervisor:
         others = [worker for worker in self._workers if worker.poll() is None]
         self._look()
         statuses = dict(self._statuses)
+        self._say_that_it_ends()
         self._end_all(signal.SIGTERM, self._plan.grace_s)
         if self._interrupts.first is not None and not failures:
             return 128 + self._interrupts.first
@@ -152,11 +155,18 @@ class Supervisor:
         for worker in self._workers:
             worker.send(signal.SIGUSR1)  # has its stacks written
         time.sleep(_STACKS_S)
+        self._say_that_it_ends()
         self._end_all(signal.SIGTERM, self._plan.grace_s)
         self._pump.finish()
         self._screen.show(())
         self._report.limit(limit)
         return EXIT_LIMIT
+
+    def _say_that_it_ends(self) -> None:
+        """Leaves word for the workers that nothing is to be waited for: a checkpoint takes all of them."""
+        if self._ending is not None:
+            with contextlib.suppress(OSError):  # a full disk; then they take all of the grace time
+                self._ending.touch()
 
     def _end_all(self, number: signal.Signals, patience_s: float) -> None:
         """Ends every worker: ``number`` at first; SIGKILL after ``patience_s``, or when a person insists."""

@@ -51,7 +51,9 @@ def restore(
 ) -> None:
     """Sets the attributes that `capture` returned; says which callbacks are others now. Collective: no."""
     if len(callbacks) != len(states):
-        tell(f"callbacks: {len(states)} in the checkpoint, {len(callbacks)} now; those at the same places are continued")
+        tell(
+            f"callbacks: {len(states)} in the checkpoint, {len(callbacks)} now; those at the same places are continued"
+        )
     for place, (callback, saved) in enumerate(zip(callbacks, states, strict=False)):
         if type(callback).__name__ != saved["class"]:
             tell(f"callback {place} is {type(callback).__name__}, in the checkpoint {saved['class']}: it begins anew")

@@ -209,6 +209,8 @@ class Keeper:
         fit = self.fit
         if fit is None or fit.training is None or fit.training.epoch_iterator is not epoch_iterator:
             return
+        if fit.only_builds:
+            return
         if fit.is_waiting:
             self._catch_up(fit, epoch_iterator)
             return

@@ -62,13 +62,21 @@ class Keeping:
                 fix="paceline run --checkpoint-dir ANOTHER ...",
             )
 
-    def keeper(self, transport: Transport, journal: Any, status: Any) -> Keeper:
-        """Returns what takes checkpoints. Once per worker. Collective: no."""
+    def keeper(self, transport: Transport, journal: Any, status: Any, attempt_dir: Path) -> Keeper:
+        """Returns what takes checkpoints. Once per worker. Collective: no.
+
+        Args:
+            transport: Between workers.
+            journal: This worker's.
+            status: This worker's page.
+            attempt_dir: Where the launcher says that an attempt has failed: then SIGTERM waits for no checkpoint.
+        """
         every = self._options.get("every", "auto")
         interval = Interval.of(every)
         worker = Worker(transport, journal, status, self._tell, signals.was_told)
         keeper = Keeper(self._store, interval, worker, shares=self._options.get("writers") == "sharded")
-        signals.defer(lambda: keeper.is_training)
+        failed = attempt_dir / "ending"
+        signals.defer(lambda: keeper.is_training and not failed.exists())
         if self._rank == 0:
             self._tell(f"checkpoints in {self._store.path}, {interval.describe()}")
         self._keeper = keeper

@@ -80,7 +80,7 @@ class Session:
         if self.rank == 0:
             self._write_versions()
         keeping = checkpoints.open_directory(self.job, self.rank, self.tell)
-        keeper = None if keeping is None else keeping.keeper(transport, self.journal, self.status)
+        keeper = None if keeping is None else keeping.keeper(transport, self.journal, self.status, self.attempt_dir)
         stored = StoredDecisions(
             Path(self.job["run_dir"]) / "training.json",
             writes=self.rank == 0,

@@ -125,7 +125,9 @@ class SessionObserver:
             if keeper.fit is not None:
                 self._place = keeper.fit.place
         else:
-            decisions.tell("train_on_batch is not part of checkpoints: after an interruption it runs again from its begin")
+            decisions.tell(
+                "train_on_batch is not part of checkpoints: after an interruption it runs again from its begin"
+            )
         self._step = keeper.step
 
     def decided(self, model: Any, step: str, choice: Any) -> Any:

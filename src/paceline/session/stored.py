@@ -24,9 +24,7 @@ class StoredDecisions:
         also: A second place, in the checkpoint directory, where a run of the same job finds them.
     """
 
-    def __init__(
-        self, path: Path, *, writes: bool, tell: Callable[[str], None], also: Path | None = None
-    ) -> None:
+    def __init__(self, path: Path, *, writes: bool, tell: Callable[[str], None], also: Path | None = None) -> None:
         self._path = path
         self._also = also
         self._writes = writes
