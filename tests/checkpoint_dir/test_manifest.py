@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.checkpoint_dir.manifest import FileFacts, Manifest, NewerSchema, decode, decode_run
@@ -66,6 +66,7 @@ def test_what_is_no_manifest_is_refused_by_name(content):
         decode(content, "here")
 
 
+@settings(max_examples=40)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(), lambda it: st.lists(it) | st.dictionaries(st.text(), it)

@@ -87,7 +87,7 @@ def write_folder(
     try:
         try:
             pieces = encode(tensors)
-            working = place.begin(name, shares=share.count)
+            working = place.begin(name, shares=share.count, num_bytes=sum(map(len, pieces)))
             place.remove(f"{working}/{_note(share.index)}")
             own = _put(place, f"{working}/{share.file}", pieces)
             if share.index:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
+import stat
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,8 +42,11 @@ class Place(Protocol):
     def read(self, name: str) -> np.ndarray:
         """Returns a file's content, uint8."""
 
-    def begin(self, name: str, *, shares: int) -> str:
-        """Makes the folder that is filled before it becomes `name`; one for all workers where there are shares."""
+    def begin(self, name: str, *, shares: int, num_bytes: int) -> str:
+        """Makes the folder that is filled before it becomes `name`; one for all workers where there are shares.
+
+        Refuses what obviously has no room: `num_bytes` is what this worker is going to write.
+        """
 
     def create(self, name: str) -> Sink:
         """Returns a new file."""
@@ -93,7 +98,10 @@ class LocalPlace:
 
     def exists(self, name: str) -> bool:
         """Returns whether there is such a file."""
-        return os.path.isfile(self._path(name))
+        try:
+            return stat.S_ISREG(os.stat(self._path(name)).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
 
     def read(self, name: str) -> np.ndarray:
         """Returns a file's content, uint8."""
@@ -105,10 +113,15 @@ class LocalPlace:
                 filled += got
         return content[:filled]
 
-    def begin(self, name: str, *, shares: int) -> str:
-        """Makes the folder that is filled before it becomes `name`; one for all workers where there are shares."""
+    def begin(self, name: str, *, shares: int, num_bytes: int) -> str:
+        """Makes the folder that is filled before it becomes `name`; one for all workers where there are shares.
+
+        Refuses what obviously has no room: `num_bytes` is what this worker is going to write.
+        """
         own = f"of-{shares}" if shares > 1 else secrets.token_hex(4)
         working = f"{UNFINISHED}{name.replace('/', '-')}-{own}"
+        self._make(self.root)
+        self._check_space(num_bytes)
         self._make(self._path(working))
         return working
 
@@ -190,6 +203,12 @@ class LocalPlace:
 
     def _path(self, name: str) -> str:
         return os.path.join(self.root, name) if name else self.root
+
+    def _check_space(self, num_bytes: int) -> None:
+        """Spares a disk that has no room from being filled at each attempt. Quotas are found out by writing."""
+        facts = os.statvfs(self.root)
+        if facts.f_blocks and facts.f_bfree * facts.f_frsize < num_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.root)
 
     def _make(self, path: str) -> None:
         """Makes a folder and those above it, durable; it may be there."""
