@@ -2,5 +2,5 @@
 
 Enters: calls of `model.save` and its like on every worker; arrays and what belongs to them (`store`, `background`).
 Leaves: one file; a checkpoint directory, whose form `checkpoint_dir` owns. May import: collectives, strategy, data,
-checkpoint_dir, journal, errors. `store` and what it imports need NumPy, but TensorFlow only for directories on object stores.
+checkpoint_dir, journal, errors. `store` and what it imports need NumPy, but TensorFlow only for object stores.
 """
