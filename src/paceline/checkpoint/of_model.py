@@ -74,7 +74,7 @@ def assign(model: Any, tensors: Mapping[str, np.ndarray]) -> dict[str, str]:
     Raises:
         ConfigurationRefused: The model has other variables, or of other shapes.
     """
-    variables = {variable.path: variable for variable in model.variables}
+    variables = _by_path(model.variables)
     paths = match(list(tensors), list(variables))
     renamed = {paths.get(path, path): array for path, array in tensors.items()}
     difference = _difference(variables, renamed)
@@ -103,7 +103,7 @@ def assign_optimizer(model: Any, tensors: Mapping[str, np.ndarray], paths: Mappi
         return False
     if not optimizer.built:
         optimizer.build(model.trainable_variables)
-    variables = {variable.path: variable for variable in optimizer.variables}
+    variables = _by_path(optimizer.variables)
     renamed = {_of_slot(name, paths): array for name, array in tensors.items()}
     if len(renamed) != len(tensors) or _difference(variables, renamed):
         return False
@@ -130,6 +130,18 @@ def match(stored: list[str], made: list[str]) -> dict[str, str]:
             if len(ends) == len(back) == 1:
                 paths[path] = ends[0]
     return paths
+
+
+def _by_path(variables: list[Any]) -> dict[str, Any]:
+    """Returns variables by their paths; the second one of a path has `#2` at its end, as in a checkpoint."""
+    found: dict[str, Any] = {}
+    for variable in variables:
+        path, number = variable.path, 1
+        while path in found:
+            number += 1
+            path = f"{variable.path}#{number}"
+        found[path] = variable
+    return found
 
 
 def _is_end(one: str, other: str) -> bool:
