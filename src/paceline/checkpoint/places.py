@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import secrets
@@ -13,6 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from paceline.checkpoint_dir.layout import REPLACED, UNFINISHED, is_remote
+
+_AT_FDCWD, _EXCHANGE = -100, 2  # fcntl.h, linux/fs.h
 
 
 class Sink(Protocol):
@@ -135,16 +138,19 @@ class LocalPlace:
         parent = os.path.dirname(target)
         self._make(parent)
         self._sync(self._path(working))
+        if not os.path.isdir(target):
+            os.rename(self._path(working), target)
+            self._sync(parent)
+            return
+        if exchange(self._path(working), target):
+            self._sync(parent)
+            self.remove(working)
+            return
+        # Out of the way, where `tidy` finds it should this process end in between.
         replaced = f"{REPLACED}{name.replace('/', '-')}"
-        try:
-            os.rename(self._path(working), target)
-        except OSError:
-            if not os.path.isdir(target):
-                raise
-            # One of the same name: out of the way, where `tidy` finds it should this process end in between.
-            self.remove(replaced)
-            os.rename(target, self._path(replaced))
-            os.rename(self._path(working), target)
+        self.remove(replaced)
+        os.rename(target, self._path(replaced))
+        os.rename(self._path(working), target)
         self._sync(parent)
         self.remove(replaced)
 
@@ -228,6 +234,15 @@ class LocalPlace:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def exchange(one: str, other: str) -> bool:
+    """Exchanges the names of two folders in one step; returns False where the system or the file system cannot.
+
+    Source: renameat2(2), RENAME_EXCHANGE; not on NFS.
+    """
+    function = getattr(ctypes.CDLL(None), "renameat2", None)
+    return function is not None and function(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE) == 0
 
 
 class LocalSink:
