@@ -68,13 +68,13 @@ def stepper(rows):
 
 
 def block(step, first=lambda: None):
-    """Returns the time of a block in seconds, and of what comes first in it."""
-    begun = time.perf_counter()
+    """Returns the time of a block and of what comes first in it, and the processor time that it took, in seconds."""
+    begun, used = time.perf_counter(), time.process_time()
     first()
     copied = time.perf_counter() - begun
     for _ in range(STEPS):
         step().numpy()
-    return time.perf_counter() - begun, copied
+    return time.perf_counter() - begun, copied, time.process_time() - used
 
 
 def main():
@@ -94,17 +94,18 @@ def main():
 
         save()
         writer.flush()
-        plain, saving, copies = [block(step)[0]], [], []
+        plain, saving = [block(step)], []
         for _ in range(arguments.rounds):
-            seconds, copied = block(step, save)
-            saving.append(seconds)
-            copies.append(copied)
+            saving.append(block(step, save))
             writer.flush()
-            plain.append(block(step)[0])
-        report(plain, saving, copies, thread.used[1:])
+            plain.append(block(step))
+    report(plain, saving, thread.used[1:])
 
 
-def report(plain, saving, copies, used):
+def report(plain, saving, used):
+    extra = [with_one[2] - without[2] for with_one, without in zip(saving, plain, strict=False)]
+    copies = [copied for _, copied, _ in saving]
+    plain, saving = ([seconds for seconds, *_ in blocks] for blocks in (plain, saving))
     beside = [(before + after) / 2 for before, after in itertools.pairwise(plain)]
     costs = [100 * (with_one / without - 1) for with_one, without in zip(saving, beside, strict=True)]
     # Two blocks without one, compared in the same way: what the machine makes up.
@@ -113,6 +114,8 @@ def report(plain, saving, copies, used):
     print(f"copy                 {1000 * statistics.median(copies):.0f} ms")
     user, system, wall = (statistics.median(column) for column in zip(*used, strict=True))
     print(f"thread               {1000 * user:.0f} ms user, {1000 * system:.0f} ms system, {wall:.2f} s in all")
+    share = 100 * statistics.median(extra) / (len(os.sched_getaffinity(0)) * statistics.median(plain))
+    print(f"processor time       {1000 * statistics.median(extra):+.0f} ms, {share:+.2f} % of what all cores have")
     print(f"cost of step time    {statistics.median(costs):+.2f} % (quartiles {quartiles(costs)})")
     print(f"the same, of nothing {statistics.median(nothing):+.2f} % (quartiles {quartiles(nothing)})")
 

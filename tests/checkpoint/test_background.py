@@ -70,6 +70,14 @@ def test_who_wants_to_know_is_told_when_it_is_complete(slow, writer, small):
     assert written.bytes > 1200 and written.seconds > 0
 
 
+def test_what_fails_afterwards_is_told_and_costs_no_checkpoint(slow, writer, small, told):
+    writer.submit(5, small, {}, then=lambda written: 1 // 0)
+    slow.go.release()
+    assert writer.flush(LIMIT_S)
+    assert slow.steps() == [5] and writer.newest == 5 and not writer.is_failing
+    assert len(told) == 1 and "ZeroDivisionError" in told[0]
+
+
 def test_the_thread_gives_way_to_training(slow, writer, small):
     writer.submit(1, small, {})
     slow.go.release()

@@ -63,13 +63,26 @@ def test_one_of_the_same_step_is_replaced(store, small):
     assert os.listdir(store.path) == ["step-000000000005"]
 
 
+def test_names_are_exchanged_in_one_step_where_that_is_possible(store, small, monkeypatch):
+    exchanged = []
+    real = places.exchange
+    monkeypatch.setattr(places, "exchange", lambda one, other: exchanged.append(real(one, other)) or exchanged[-1])
+    store.write_fit(5, small, {"n": 1})
+    store.write_fit(5, small, {"n": 2})
+    if exchanged != [True]:
+        pytest.skip("this file system cannot")
+    assert store.read_fit(5).meta == {"n": 2} and os.listdir(store.path) == ["fits"]
+
+
 def test_a_crash_while_one_is_replaced_loses_neither(store, told, monkeypatch, small):
+    """Where a file system cannot exchange two names, there is an instant at which nothing has this one."""
     store.write(5, small, {"n": 1})
+    monkeypatch.setattr(places, "exchange", lambda one, other: False)
     real, calls = os.rename, []
 
     def rename(source, target):
         calls.append(source)
-        if len(calls) == 3:
+        if len(calls) == 2:
             raise KeyboardInterrupt  # as if the process ended here
         real(source, target)
 
@@ -213,6 +226,22 @@ def test_a_share_that_is_missing_leaves_no_checkpoint(tmp_path, failing):
     # And the same step can be written afterwards.
     shares.write(8, [{"a": np.ones(2)}, {"b": np.ones(2)}])
     assert shares.stores[0].steps() == [7, 8]
+
+
+def test_the_same_step_is_written_again_at_once(tmp_path):
+    """No worker begins with the second one while the chief still completes the first."""
+    shares = Shares(tmp_path, 3)
+
+    def twice(index):
+        for value in range(5):
+            shares.stores[index].write(7, {f"w{index}": np.full(9, value)}, {}, (index, 3), shares.barrier.wait)
+
+    threads = [threading.Thread(target=twice, args=(index,)) for index in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert all((array == 4).all() for array in shares.stores[0].read(7).tensors.values())
 
 
 def test_several_shares_need_a_barrier(store, small):

@@ -4,7 +4,7 @@ import json
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.checkpoint_dir.tensor_file import BadTensorFile, TensorFacts, decode_header, encode_header
@@ -65,6 +65,7 @@ def test_no_text_makes_it_fail_otherwise(text):
         pass
 
 
+@settings(max_examples=40)
 @given(
     st.recursive(
         st.none() | st.integers() | st.text(max_size=5),

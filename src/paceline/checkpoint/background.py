@@ -122,16 +122,20 @@ class BackgroundWriter:
     ) -> None:
         try:
             written = self._store.write(step, tensors, meta, shard, barrier)
-            self._newest = step
-            if self._failing:
-                self._store.tell(f"checkpoints can be written again: {written.path}")
-                self._told.clear()
-            self._failing = False
-            if then is not None:
-                then(written)
         except Exception as error:  # noqa: BLE001 - a thread has nobody else to tell
             self._failing = True
             self._tell(step, error)
+            return
+        self._newest = step
+        if self._failing:
+            self._failing = False
+            self._told.clear()
+            self._store.tell(f"checkpoints can be written again: {written.path}")
+        if then is not None:
+            try:
+                then(written)
+            except Exception as error:  # noqa: BLE001 - the same; the checkpoint is there
+                self._store.tell(f"what follows a checkpoint failed: {type(error).__name__}: {error}")
 
     def _tell(self, step: int, error: Exception) -> None:
         cause = error.__cause__

@@ -119,12 +119,12 @@ def _keras(
 
     model = of_model.make(manifest.meta, script)
     wanted = own(tensors, MODEL_PREFIX)
-    of_model.assign(model, wanted)
+    paths = of_model.assign(model, wanted)
     num_tensors = len(wanted)
     if out.endswith(".weights.h5"):
         return num_tensors, model.save_weights
     optimizer = own(tensors, OPTIMIZER_PREFIX)
-    if optimizer and of_model.assign_optimizer(model, optimizer):
+    if optimizer and of_model.assign_optimizer(model, optimizer, paths):
         num_tensors += len(optimizer)
     else:
         notes.append("the state of the optimizer is not in it")

@@ -36,7 +36,8 @@ class Share:
     Attributes:
         index: Its number, from 0; 0 makes the checkpoint complete.
         count: How many there are.
-        barrier: Returns when all have called theirs.
+        barrier: Returns when all have called theirs; each calls it twice, also where it could not write: when all
+            have written their shares, and when the checkpoint is complete. What it raises ends the write.
     """
 
     index: int = 0
@@ -83,29 +84,46 @@ def write_folder(
         OSError: It cannot be written; what was begun is removed.
         Unfit: There is something in it that cannot be kept.
     """
-    working = ""
+    working, met = "", False
     try:
         try:
             pieces = encode(tensors)
-            working = place.begin(name, shares=share.count)
-            place.remove(f"{working}/{_note(share.index)}")
-            own = _put(place, f"{working}/{share.file}", pieces)
-            if share.index:
-                note = json.dumps({"bytes": own.bytes, "sha256": own.sha256}).encode()
-                _put(place, f"{working}/{_note(share.index)}", [memoryview(note)])
+            working = place.begin(name, shares=share.count, num_bytes=sum(map(len, pieces)))
+            own = _write_share(place, working, pieces, share)
         finally:  # the others wait for this one, whether it could write or not
             share.barrier()
+            met = True
         if share.index == 0:
-            files = {share.file: own, **_others(place, working, share.count)}
-            manifest = _encode(facts, files, meta)
-            _put(place, f"{working}/{MANIFEST}", [memoryview(manifest)])
-            place.complete(working, name)
+            _complete(place, working, name, own, meta, share=share, facts=facts)
     except (OSError, Unfit):
         if working and share.index == 0:
             with contextlib.suppress(OSError):
                 place.remove(working)
         raise
+    finally:
+        if met and share.count > 1:  # nobody begins another one of this step before this one is complete
+            share.barrier()
     return own.bytes
+
+
+def _write_share(place: Place, working: str, pieces: list[memoryview], share: Share) -> FileFacts:
+    """Writes this worker's file, and beside it, for the chief, what it is."""
+    place.remove(f"{working}/{_note(share.index)}")
+    own = _put(place, f"{working}/{share.file}", pieces)
+    if share.index:
+        note = json.dumps({"bytes": own.bytes, "sha256": own.sha256}).encode()
+        _put(place, f"{working}/{_note(share.index)}", [memoryview(note)])
+    return own
+
+
+def _complete(
+    place: Place, working: str, name: str, own: FileFacts, meta: Mapping[str, Any], *, share: Share, facts: Facts
+) -> None:
+    """Writes the manifest of a folder in which all shares are, and gives it its name."""
+    files = {share.file: own, **_others(place, working, share.count)}
+    manifest = _encode(facts, files, meta)
+    _put(place, f"{working}/{MANIFEST}", [memoryview(manifest)])
+    place.complete(working, name)
 
 
 def read_manifest(place: Place, name: str) -> Manifest:

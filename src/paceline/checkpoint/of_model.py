@@ -65,14 +65,19 @@ def make(meta: Mapping[str, Any], script: Mapping[str, Any] | None) -> Any:
         ) from error
 
 
-def assign(model: Any, tensors: Mapping[str, np.ndarray]) -> None:
-    """Sets all variables of a model.
+def assign(model: Any, tensors: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """Sets all variables of a model; returns path in the checkpoint -> path in the model.
+
+    Both differ where the model was made from its configuration: Keras then leaves out the names of the models around a
+    layer (Keras 3.10 to 3.15). So the shorter path has to be the end of one longer path, and of one only.
 
     Raises:
         ConfigurationRefused: The model has other variables, or of other shapes.
     """
-    variables = _by_path([*model.variables])
-    difference = _difference(variables, tensors)
+    variables = _by_path(model.variables)
+    paths = match(list(tensors), list(variables))
+    renamed = {paths.get(path, path): array for path, array in tensors.items()}
+    difference = _difference(variables, renamed)
     if difference:
         raise ConfigurationRefused(
             "The model is not the one that the checkpoint is of.",
@@ -80,27 +85,77 @@ def assign(model: Any, tensors: Mapping[str, np.ndarray]) -> None:
             expected="the script, with the arguments, that wrote it",
             fix=_WITHOUT_MODEL,
         )
-    for path, array in tensors.items():
+    for path, array in renamed.items():
         variables[path].assign(array)
+    return paths
 
 
-def assign_optimizer(model: Any, tensors: Mapping[str, np.ndarray]) -> bool:
-    """Sets the state of a model's optimizer; returns False where the model has none or another one."""
+def assign_optimizer(model: Any, tensors: Mapping[str, np.ndarray], paths: Mapping[str, str]) -> bool:
+    """Sets the state of a model's optimizer; returns False where the model has none or another one.
+
+    Args:
+        model: Its variables are there.
+        tensors: The optimizer's, by their paths: Keras makes these from the path of the variable that they belong to.
+        paths: What `assign` returned.
+    """
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None:
         return False
     if not optimizer.built:
         optimizer.build(model.trainable_variables)
     variables = _by_path(optimizer.variables)
-    if _difference(variables, tensors):
+    renamed = {_of_slot(name, paths): array for name, array in tensors.items()}
+    if len(renamed) != len(tensors) or _difference(variables, renamed):
         return False
-    for path, array in tensors.items():
+    for path, array in renamed.items():
         variables[path].assign(array)
     return True
 
 
+def match(stored: list[str], made: list[str]) -> dict[str, str]:
+    """Returns stored path -> the path that is meant, of those where one and only one is.
+
+    >>> match(["seq/d/kernel", "seq/e/kernel", "x/y"], ["d/kernel", "e/kernel", "y/x"])
+    {'seq/d/kernel': 'd/kernel', 'seq/e/kernel': 'e/kernel'}
+    >>> match(["a/d/kernel", "b/d/kernel"], ["d/kernel", "c/d/kernel"])
+    {}
+    """
+    same = set(stored) & set(made)
+    paths = {path: path for path in stored if path in same}
+    others = [path for path in made if path not in same]
+    for path in stored:
+        if path not in same:
+            ends = [other for other in others if _is_end(path, other)]
+            back = [other for other in stored if ends and other not in same and _is_end(other, ends[0])]
+            if len(ends) == len(back) == 1:
+                paths[path] = ends[0]
+    return paths
+
+
 def _by_path(variables: list[Any]) -> dict[str, Any]:
-    return {variable.path: variable for variable in variables}
+    """Returns variables by their paths; the second one of a path has `#2` at its end, as in a checkpoint."""
+    found: dict[str, Any] = {}
+    for variable in variables:
+        path, number = variable.path, 1
+        while path in found:
+            number += 1
+            path = f"{variable.path}#{number}"
+        found[path] = variable
+    return found
+
+
+def _is_end(one: str, other: str) -> bool:
+    return one.endswith(f"/{other}") or other.endswith(f"/{one}")
+
+
+def _of_slot(name: str, paths: Mapping[str, str]) -> str:
+    """Returns the name of an optimizer's variable, where it is made of a variable's path, made of the other path."""
+    optimizer, _, rest = name.partition("/")
+    for path in sorted(paths, key=len, reverse=True):
+        beginning = f"{path.replace('/', '_')}_"
+        if rest.startswith(beginning):
+            return f"{optimizer}/{paths[path].replace('/', '_')}_{rest.removeprefix(beginning)}"
+    return name
 
 
 def _difference(variables: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> list[str]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import os
 import secrets
 import shutil
+import stat
 from typing import Any, Protocol
 
 import numpy as np
 
 from paceline.checkpoint_dir.layout import REPLACED, UNFINISHED, is_remote
+
+_AT_FDCWD, _EXCHANGE = -100, 2  # fcntl.h, linux/fs.h
 
 
 class Sink(Protocol):
@@ -40,8 +45,11 @@ class Place(Protocol):
     def read(self, name: str) -> np.ndarray:
         """Returns a file's content, uint8."""
 
-    def begin(self, name: str, *, shares: int) -> str:
-        """Makes the folder that is filled before it becomes `name`; one for all workers where there are shares."""
+    def begin(self, name: str, *, shares: int, num_bytes: int) -> str:
+        """Makes the folder that is filled before it becomes `name`; one for all workers where there are shares.
+
+        Refuses what obviously has no room: `num_bytes` is what this worker is going to write.
+        """
 
     def create(self, name: str) -> Sink:
         """Returns a new file."""
@@ -93,7 +101,10 @@ class LocalPlace:
 
     def exists(self, name: str) -> bool:
         """Returns whether there is such a file."""
-        return os.path.isfile(self._path(name))
+        try:
+            return stat.S_ISREG(os.stat(self._path(name)).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
 
     def read(self, name: str) -> np.ndarray:
         """Returns a file's content, uint8."""
@@ -105,10 +116,15 @@ class LocalPlace:
                 filled += got
         return content[:filled]
 
-    def begin(self, name: str, *, shares: int) -> str:
-        """Makes the folder that is filled before it becomes `name`; one for all workers where there are shares."""
+    def begin(self, name: str, *, shares: int, num_bytes: int) -> str:
+        """Makes the folder that is filled before it becomes `name`; one for all workers where there are shares.
+
+        Refuses what obviously has no room: `num_bytes` is what this worker is going to write.
+        """
         own = f"of-{shares}" if shares > 1 else secrets.token_hex(4)
         working = f"{UNFINISHED}{name.replace('/', '-')}-{own}"
+        self._make(self.root)
+        self._check_space(num_bytes)
         self._make(self._path(working))
         return working
 
@@ -122,16 +138,19 @@ class LocalPlace:
         parent = os.path.dirname(target)
         self._make(parent)
         self._sync(self._path(working))
+        if not os.path.isdir(target):
+            os.rename(self._path(working), target)
+            self._sync(parent)
+            return
+        if exchange(self._path(working), target):
+            self._sync(parent)
+            self.remove(working)
+            return
+        # Out of the way, where `tidy` finds it should this process end in between.
         replaced = f"{REPLACED}{name.replace('/', '-')}"
-        try:
-            os.rename(self._path(working), target)
-        except OSError:
-            if not os.path.isdir(target):
-                raise
-            # One of the same name: out of the way, where `tidy` finds it should this process end in between.
-            self.remove(replaced)
-            os.rename(target, self._path(replaced))
-            os.rename(self._path(working), target)
+        self.remove(replaced)
+        os.rename(target, self._path(replaced))
+        os.rename(self._path(working), target)
         self._sync(parent)
         self.remove(replaced)
 
@@ -191,6 +210,12 @@ class LocalPlace:
     def _path(self, name: str) -> str:
         return os.path.join(self.root, name) if name else self.root
 
+    def _check_space(self, num_bytes: int) -> None:
+        """Spares a disk that has no room from being filled at each attempt. Quotas are found out by writing."""
+        facts = os.statvfs(self.root)
+        if facts.f_blocks and facts.f_bfree * facts.f_frsize < num_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.root)
+
     def _make(self, path: str) -> None:
         """Makes a folder and those above it, durable; it may be there."""
         if os.path.isdir(path):
@@ -209,6 +234,15 @@ class LocalPlace:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def exchange(one: str, other: str) -> bool:
+    """Exchanges the names of two folders in one step; returns False where the system or the file system cannot.
+
+    Source: renameat2(2), RENAME_EXCHANGE; not on NFS.
+    """
+    function = getattr(ctypes.CDLL(None), "renameat2", None)
+    return function is not None and function(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE) == 0
 
 
 class LocalSink:

@@ -74,7 +74,7 @@ class RemotePlace:
         with _as_os_error(path), tf.io.gfile.GFile(path, "rb") as file:
             return np.frombuffer(bytearray(file.read()), np.uint8)
 
-    def begin(self, name: str, *, shares: int) -> str:
+    def begin(self, name: str, *, shares: int, num_bytes: int) -> str:
         """Makes the folder; without its manifest, what it held is no checkpoint any more."""
         path = self._path(name)
         with _as_os_error(path):

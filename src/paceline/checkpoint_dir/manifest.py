@@ -111,7 +111,7 @@ def _check_schema(value: dict[str, Any], where: str) -> None:
             "The checkpoint was written by a newer paceline.",
             got=f"schema {schema} in {where}, written by paceline {value.get('paceline', '?')}",
             expected=f"schema {SCHEMA}",
-            fix="pip install --upgrade paceline",
+            fix="read it with the paceline that wrote it, or a newer one",
         )
     if schema != SCHEMA:
         raise _damaged(where, "it has no known schema")
