@@ -63,6 +63,5 @@ def differences(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
 
 
 def _line(what: str, before: Any, after: Any) -> str:
-    return f"{what}: {before if before not in ('', None) else 'none'} in the checkpoint directory, " + (
-        f"{after if after not in ('', None) else 'none'} now"
-    )
+    texts = ["none" if value in ("", None) else str(value) for value in (before, after)]
+    return f"{what}: {texts[0]} in the checkpoint directory, {texts[1]} now"

@@ -2,12 +2,13 @@
 
 A script that is started again runs from its top, with the same seed. Its fits are numbered as they begin::
 
-    fit that had ended       its end is taken from the checkpoint directory, nothing is trained     fits.py
-    fit that was interrupted on_train_begin, on_epoch_begin of the epoch that is continued; then    fits.py
-                             the position in the data                                               position.py
-                             before the first step: all variables, random states                    variables.py, randoms.py
-                             attributes of callbacks, files that they add to                        callbacks.py, logs.py
-    later fits               as always
+    fit that had ended        its end is taken from the checkpoint directory          fits.py
+    fit that was interrupted  files of callbacks are cut back                         logs.py
+                              on_train_begin; on_epoch_begin of the same epoch
+                              attributes of callbacks                                 callback_states.py
+                              the position in the data                                position.py, pipelines.py
+                              before the first step: variables, random states         variables.py, randoms.py
+    later fits                as always
 
 A checkpoint is taken between two groups of steps, after the callbacks of the last one, on all workers alike
 (`keeper.py` decides when, `interval.py` how often). It is never taken anywhere else: the end of an epoch is the place

@@ -138,7 +138,7 @@ class Fit:
         if self.saved is not None:
             callback_states.restore(self.listed, self.saved.meta["callbacks"], self._arrays(), tell)
 
-    def come_back(self, epoch_iterator: Any, tell: Callable[[str], None]) -> bool | None:
+    def come_back(self, tell: Callable[[str], None]) -> bool | None:
         """Puts the data where they were; returns whether they are the same, None: nobody knows."""
         assert self.saved is not None  # noqa: S101  for mypy
         assert self.training is not None  # noqa: S101  for mypy

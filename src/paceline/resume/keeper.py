@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paceline.checkpoint.background import BackgroundWriter
-from paceline.checkpoint.store import CheckpointStore, Stored, Written
+from paceline.checkpoint.store import CheckpointStore, Written
 from paceline.checkpoint_dir.layout import fit_name
 from paceline.collectives.transport import Transport
-from paceline.errors import EXIT_PREEMPTED, CheckpointDamaged, PacelineError
+from paceline.errors import EXIT_PREEMPTED, PacelineError
 from paceline.journal.status import Phase
+from paceline.resume.earlier import Earlier
 from paceline.resume.fits import Built, Fit
 from paceline.resume.interval import Interval
 from paceline.training import decisions
@@ -57,6 +58,7 @@ class Keeper:
 
     def __init__(self, store: CheckpointStore, interval: Interval, worker: Worker, *, shares: bool = False) -> None:
         self._store = store
+        self._earlier = Earlier(store, worker.transport, worker.tell)
         self._writer = BackgroundWriter(store)
         self._interval = interval
         self._worker = worker
@@ -101,46 +103,13 @@ class Keeper:
         self._fits += 1
         number, saved, had_ended = self._fits, None, False
         if self._looks:
-            saved = self._ended(number)
+            saved = self._earlier.end_of(number)
             had_ended = saved is not None
             if saved is None:
                 self._looks = False
-                saved = self._interrupted(number)
+                saved = self._earlier.newest_of(number)
         begin = self.step if saved is None else int(saved.meta["begin"])
         return Fit(number, model, callbacks, begin=begin, saved=saved, only_builds=had_ended)
-
-    def _ended(self, number: int) -> Stored | None:
-        if not self._chief_says(int(self._is_chief and number in self._store.fits())):
-            return None
-        stored, problem = self._read(lambda: self._store.read_fit(number))
-        if stored is None:
-            self._worker.tell(f"how fit {number} ended cannot be read, and it is trained again. {problem}")
-        return stored
-
-    def _interrupted(self, number: int, before: int | None = None) -> Stored | None:
-        """Returns the newest checkpoint that all workers can read, if it is of this fit."""
-        while True:
-            newest = self._store.newest(before) if self._is_chief else None
-            step = self._chief_says(-1 if newest is None else newest)
-            if step < 0:
-                return None
-            stored, problem = self._read(lambda step=step: self._store.read(step))
-            if stored is not None:
-                return stored if stored.meta.get("fit") == number else None
-            self._worker.tell(f"the checkpoint of step {step} is not used: an older one is looked for. {problem}")
-            if self._is_chief:
-                self._store.set_aside(step)
-            before = step
-
-    def _read(self, read: Callable[[], Stored]) -> tuple[Stored | None, str]:
-        """Returns what all workers can read, else None and why this one cannot. Collective: yes."""
-        stored, problem = None, "Another worker cannot read it."
-        try:
-            stored = read()
-        except CheckpointDamaged as error:
-            problem = error.render()
-        readers = int(self._transport.all_reduce_host(np.array([stored is not None], np.int64))[0])
-        return (stored, "") if readers == self._transport.size else (None, problem)
 
     def goes_on(self, fit: Fit) -> None:
         """Says that a fit goes on from a checkpoint."""
@@ -253,12 +222,12 @@ class Keeper:
 
     def _catch_up(self, fit: Fit, epoch_iterator: Any) -> None:
         """Puts the data in place, at another checkpoint where they are others. Collective: yes."""
-        same = fit.come_back(epoch_iterator, self._worker.tell)
+        same = fit.come_back(self._worker.tell)
         different = int(self._transport.all_reduce_host(np.array([same is False], np.int64))[0])
         if different:
             assert fit.saved is not None  # noqa: S101  for mypy
             kind = fit.training.kind if fit.training is not None else ""
-            older = self._begin_of_epoch(fit)
+            older = self._earlier.begin_of_epoch(fit.saved)
             text = f"the data ({kind}) did not come back as they were before the checkpoint of step {fit.saved.step}: "
             if older is None:
                 self._worker.tell(
@@ -267,19 +236,9 @@ class Keeper:
             else:
                 self._worker.tell(text + f"the epoch is begun again, from step {older.step}")
                 fit.saved = older
-                fit.come_back(epoch_iterator, self._worker.tell)
+                fit.come_back(self._worker.tell)
         fit.pass_over(epoch_iterator)
         fit.set_callbacks(self._worker.tell)
-
-    def _begin_of_epoch(self, fit: Fit) -> Stored | None:
-        """Returns the checkpoint before the first step of the epoch that is gone on with. Collective: yes."""
-        assert fit.saved is not None  # noqa: S101  for mypy
-        epoch, before = fit.saved.meta["epoch"], fit.saved.step
-        while (stored := self._interrupted(fit.number, before)) is not None and stored.meta["epoch"] == epoch:
-            if not stored.meta["place"]:
-                return stored
-            before = stored.step
-        return None
 
     # -- checkpoints -----------------------------------------------------------------------------
 
@@ -359,7 +318,3 @@ class Keeper:
     def close(self) -> None:
         """Waits for what is being written."""
         self._writer.flush()
-
-    def _chief_says(self, number: int) -> int:
-        mine = number if self._is_chief else 0
-        return int(self._transport.all_reduce_host(np.array([mine], np.int64))[0])

@@ -9,6 +9,8 @@ again as had been made before, and the last one is read up to its place: by inde
 
 from __future__ import annotations
 
+import itertools
+import random
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -66,7 +68,7 @@ class Followed:
     def __iter__(self) -> Iterator[Any]:
         if self._waiting is not None:
             waiting, self._waiting = self._waiting, None
-            return waiting
+            return iter(waiting)  # itself
         self._next()
         return iter(self.dataset)
 
@@ -124,10 +126,8 @@ class Followed:
             self.made, self.read, self.earlier = saved["made"], saved["read"], saved["earlier"]
             return Came(None, draws=False)
         draws = self.calls_python and self._drew(saved, now)
-        if self.calls_python:
-            self._memory.restore(saved["begin"]["memory"])
-            randoms.restore(saved["begin"]["randoms"])
-        iterator, same = self._positioned(saved["read"], saved["mark"], by_index=not draws)
+        self._to_begin(saved)
+        iterator, same = self._positioned(saved, by_index=not draws)
         if self.calls_python and not draws:
             self._memory.restore(saved["memory"])
         self.made, self.read, self.earlier = saved["made"], saved["read"], saved["earlier"]
@@ -179,21 +179,30 @@ class Followed:
         memory = _marks(saved["begin"]["memory"]) != _marks(saved["memory"])
         return memory or not randoms.same_of_python(expected, now)
 
-    def _positioned(self, read: int, mark: int | None, *, by_index: bool) -> tuple[Any, bool | None]:
-        """Returns an iterator whose next batch is the one after `read`, and whether the last one is as it was."""
+    def _positioned(self, saved: dict[str, Any], *, by_index: bool) -> tuple[Any, bool | None]:
+        """Returns an iterator whose next batch is the one after those read, and whether the last one is as it was."""
+        read, mark = saved["read"], saved["mark"]
         if not read:
             return iter(self.dataset), None
-        dataset = self._from(read - 1) if by_index else None
-        if dataset is None:
-            inner = getattr(self.dataset, "_dataset", None)  # of the script's own shares
-            dataset = (inner or self.dataset).skip(read - 1)
-        iterator = iter(dataset)
-        if hasattr(self.dataset, "_dataset"):
+        quick = self._from(read - 1) if by_index else None
+        if quick is not None:
+            iterator = iter(quick)
+            last = next(iterator, None)
+            if mark is None or (last is not None and mark_of(last) == mark):
+                return iterator, None if mark is None else True
+            self._to_begin(saved)  # a batch is not what its index says
+        own_share = getattr(self.dataset, "_dataset", None)  # the script's own share of a worker
+        iterator = iter((own_share or self.dataset).skip(read - 1))
+        if own_share is not None:
             iterator.paceline_own_share = True
         last = next(iterator, None)
-        if mark is None:
-            return iterator, None
-        return iterator, last is not None and mark_of(last) == mark
+        return iterator, None if mark is None else last is not None and mark_of(last) == mark
+
+    def _to_begin(self, saved: dict[str, Any]) -> None:
+        """Has Python code of the pipeline know what it knew when the iterator was made."""
+        if self.calls_python:
+            self._memory.restore(saved["begin"]["memory"])
+            randoms.restore(saved["begin"]["randoms"])
 
     def _from(self, first: int) -> Any:
         """Returns a dataset that begins at a batch, made from indices; None where it cannot be."""
@@ -211,8 +220,6 @@ def mark_of(batch: Any) -> int:
 
 
 def _with_state(state: Any) -> Any:
-    import random
-
     generator = random.Random()  # noqa: S311  no secret
     generator.setstate(state)
     return generator
@@ -245,8 +252,6 @@ def _arrays_from(adapter: Any, first: int) -> Any:
 
 def _py_dataset_from(adapter: Any, first: int) -> Any:
     """Returns Keras' dataset of a PyDataset, but for the batches before `first`, which are not asked for."""
-    import itertools
-    import random
 
     def batches() -> Iterator[Any]:
         count = adapter.py_dataset.num_batches

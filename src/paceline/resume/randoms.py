@@ -23,7 +23,7 @@ def capture() -> dict[str, Any]:
     python = random.Random()  # noqa: S311  no secret
     python.setstate(random.getstate())
     numpy = np.random.RandomState()
-    numpy.set_state(np.random.get_state())
+    numpy.set_state(np.random.get_state())  # noqa: NPY002  the generator that scripts share
     states: dict[str, Any] = {"python": python, "numpy": numpy}
     entropy = getattr(bit_generator.randbits, "paceline_entropy", None)
     if entropy is not None:
@@ -62,7 +62,7 @@ def restore(states: dict[str, Any], *, but: tuple[str, ...] = ()) -> None:
     if "python" in states:
         random.setstate(states["python"].getstate())
     if "numpy" in states:
-        np.random.set_state(states["numpy"].get_state())
+        np.random.set_state(states["numpy"].get_state())  # noqa: NPY002
 
 
 def same_of_python(one: dict[str, Any], other: dict[str, Any]) -> bool:
