@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -91,16 +90,18 @@ class Memory:
                 encoded = encode(value, arrays, name)
             except NotPlain:
                 continue
-            mark = hashlib.blake2b(repr(encoded).encode())
-            for array in arrays.values():
-                mark.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
-            found[name] = (encoded, arrays, mark.hexdigest())
+            found[name] = (encoded, arrays, _mark(encoded, arrays))
         return found
 
 
-def shuffled(state: Any, count: int) -> Any:
-    """Returns the state of Python's generator after Keras has shuffled the order of a PyDataset's batches."""
-    generator = random.Random()  # noqa: S311  no secret
-    generator.setstate(state)
-    generator.shuffle(list(range(count)))
-    return generator.getstate()
+def mark_of(attributes: dict[str, Any]) -> str:
+    """Returns a text that is the same where plain attributes are."""
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    return _mark(encode(attributes, arrays, ""), arrays)
+
+
+def _mark(encoded: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> str:
+    mark = hashlib.blake2b(repr(encoded).encode())
+    for array in arrays.values():
+        mark.update(array.tobytes())
+    return mark.hexdigest()

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 from paceline.data.fingerprint import fingerprint
@@ -125,11 +124,14 @@ class Followed:
         if not saved["goes_on"]:
             self.made, self.read, self.earlier = saved["made"], saved["read"], saved["earlier"]
             return Came(None, draws=False)
-        draws = self.calls_python and self._drew(saved, now)
         self._to_begin(saved)
+        draws = self._draws_from_index(saved)
         iterator, same = self._positioned(saved, by_index=not draws)
+        if self.calls_python and self.kind != "PyDataset":
+            draws = self._has_moved(saved)
         if self.calls_python and not draws:
             self._memory.restore(saved["memory"])
+            randoms.restore(now)
         self.made, self.read, self.earlier = saved["made"], saved["read"], saved["earlier"]
         self._begin = saved["begin"]
         if self.epoch_iterator.steps_per_epoch is not None:
@@ -167,17 +169,30 @@ class Followed:
                 for _ in range(read + bool(read and self.epoch_iterator.steps_per_epoch is None)):
                     next(iterator, None)
 
-    def _drew(self, saved: dict[str, Any], now: dict[str, Any]) -> bool:
-        """Returns whether Python's or NumPy's numbers, or the PyDataset itself, moved on while batches were made."""
-        begin = saved["begin"]["randoms"]
+    def _draws_from_index(self, saved: dict[str, Any]) -> bool:
+        """Returns whether making a batch of a PyDataset draws random numbers, or moves it on: then all must be made.
+
+        One is made to find out; only what Keras' own shuffle of the order has drawn does not count.
+        """
         if self.kind != "PyDataset":
-            return not randoms.same_of_python(begin, now)
-        expected = dict(begin)
-        count = getattr(self.adapter.py_dataset, "num_batches", None)
-        if self.adapter.shuffle and self.adapter.enqueuer is None and count is not None:
-            expected["python"] = _with_state(pipelines.shuffled(begin["python"].getstate(), count))
-        memory = _marks(saved["begin"]["memory"]) != _marks(saved["memory"])
-        return memory or not randoms.same_of_python(expected, now)
+            return False
+        iterator = iter(self.dataset)
+        next(iterator, None)
+        has_moved = self._has_moved(saved)
+        del iterator  # waits for its threads
+        self._to_begin(saved)
+        return has_moved
+
+    def _has_moved(self, saved: dict[str, Any]) -> bool:
+        """Returns whether reading has drawn from Python's or NumPy's own generators, or changed a PyDataset."""
+        expected = dict(saved["begin"]["randoms"])
+        if self.kind == "PyDataset":
+            count = getattr(self.adapter.py_dataset, "num_batches", None)
+            if self.adapter.shuffle and self.adapter.enqueuer is None and count is not None:
+                expected["python"] = _shuffled(expected["python"], count)
+            if pipelines.mark_of(self._memory.capture()) != pipelines.mark_of(saved["begin"]["memory"]):
+                return True
+        return not randoms.same_of_python(expected, randoms.capture())
 
     def _positioned(self, saved: dict[str, Any], *, by_index: bool) -> tuple[Any, bool | None]:
         """Returns an iterator whose next batch is the one after those read, and whether the last one is as it was."""
@@ -219,20 +234,12 @@ def mark_of(batch: Any) -> int:
     return int(fingerprint(leaves(dense), total_rows(dense)))
 
 
-def _with_state(state: Any) -> Any:
-    generator = random.Random()  # noqa: S311  no secret
-    generator.setstate(state)
-    return generator
-
-
-def _marks(memory: dict[str, Any]) -> str:
-    return repr({
-        name: value.tobytes() if isinstance(value, np.ndarray) else _text(value) for name, value in memory.items()
-    })  # fmt: skip
-
-
-def _text(value: Any) -> str:
-    return repr(value.bit_generator.state) if isinstance(value, np.random.Generator) else repr(value)
+def _shuffled(generator: random.Random, count: int) -> random.Random:
+    """Returns Python's generator as it is after Keras has shuffled the order of a PyDataset's batches."""
+    after = random.Random()  # noqa: S311  no secret
+    after.setstate(generator.getstate())
+    after.shuffle(list(range(count)))
+    return after
 
 
 def _arrays_from(adapter: Any, first: int) -> Any:
