@@ -47,7 +47,6 @@ class StoredDecisions:
             return
         for path in filter(None, (self._path, self._also)):
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, {"schema": SCHEMA_VERSION, "decisions": self._now})
             except OSError as error:  # only a later attempt needs it
                 self._tell(f"{path} is not written: {error.strerror}; started again, the run may decide otherwise")
