@@ -162,7 +162,7 @@ def test_another_number_of_workers_goes_on(start, tmp_path):
     assert start("resumes_data.py", "--", "plain", workers=2, **options).code == KILLED
     assert start("resumes_data.py", "--", "plain", workers=1, **options).code == KILLED
     last = start("resumes_data.py", "--", "plain", workers=4, **options).ok()
-    assert last.notes("the checkpoint was written by 1 workers, now there are 4")
+    assert last.notes("the checkpoint was written by 1 worker, now there are 4")
     assert last.same("plain")[2:4] == whole[2:4]
     # Sums of other parts are rounded differently; a sample more or less would show in the third digit.
     assert last.same("plain")[1]["loss"] == pytest.approx(whole[1]["loss"], rel=1e-4)

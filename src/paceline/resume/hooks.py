@@ -10,6 +10,7 @@ from typing import Any
 from keras.src.backend.tensorflow import trainer as keras_trainer
 from keras.src.callbacks.callback_list import CallbackList
 
+from paceline.resume import told
 from paceline.resume.fits import Built, Fit
 from paceline.resume.keeper import Keeper
 from paceline.resume.position import Followed
@@ -112,7 +113,7 @@ def _on_train_begin(keeper: Keeper, original: Any) -> Any:
             fit.set_callbacks(keeper.tell)
             self.model._initial_epoch = int(fit.saved.meta["epoch"])
         else:
-            keeper.tells_what_is_not_exact(fit)
+            told.what_is_not_exact(fit)
 
     return on_train_begin
 

@@ -14,10 +14,10 @@ from paceline.checkpoint_dir.layout import fit_name
 from paceline.collectives.transport import Transport
 from paceline.errors import EXIT_PREEMPTED, PacelineError
 from paceline.journal.status import Phase
+from paceline.resume import told
 from paceline.resume.earlier import Earlier
 from paceline.resume.fits import Built, Fit
 from paceline.resume.interval import Interval
-from paceline.training import decisions
 
 #: Workers look about this often whether somebody was told to end, and whether a checkpoint is due.
 _AGREE_EVERY_S = 1.0
@@ -87,15 +87,6 @@ class Keeper:
         """Shows a person one line."""
         self._worker.tell(text)
 
-    def tells_what_is_not_exact(self, fit: Fit) -> None:
-        """Says at its begin what of a fit may not come back as it was. Collective: no."""
-        if fit.training is not None and fit.training.calls_python and fit.training.kind != "PyDataset":
-            decisions.tell(
-                f"{fit.model.name}: its data ({fit.training.kind}) call Python. After an interruption they are read "
-                "again up to their place, and compared; where they give something else (the time, a generator that "
-                "nobody seeds), the epoch is begun again"
-            )
-
     # -- fits ------------------------------------------------------------------------------------
 
     def begin(self, model: Any, callbacks: Any) -> Fit:
@@ -117,18 +108,9 @@ class Keeper:
         where = self._where(fit)
         self.step = fit.saved.step
         self._worker.journal.event("resumed", step=self.step, **{"from": where})
-        before = fit.saved.num_workers
-        if before != self._transport.size:
-            decisions.tell(
-                f"the checkpoint was written by {before} workers, now there are {self._transport.size}: weights, "
-                "optimizer, order of the data and learning rate are the same; dropout strikes other places, and sums "
-                "are rounded differently"
-            )
+        told.another_number(fit.saved.num_workers, self._transport.size)
         if self._is_chief:
-            self._worker.tell(
-                f"{fit.model.name}: fit {fit.number} goes on from step {self.step} (epoch "
-                f"{fit.saved.meta['epoch'] + 1}, after {fit.saved.meta['place']} of its steps), from {where}"
-            )
+            self._worker.tell(told.goes_on(fit, where))
 
     def had_ended(self, fit: Fit) -> Any:
         """Returns the History of a fit that was run to make its model only; its end is the checkpoint's."""
@@ -226,21 +208,13 @@ class Keeper:
         different = int(self._transport.all_reduce_host(np.array([same is False], np.int64))[0])
         if different:
             assert fit.saved is not None  # noqa: S101  for mypy
-            kind = fit.training.kind if fit.training is not None else ""
             older = self._earlier.begin_of_epoch(fit.saved)
-            text = f"the data ({kind}) did not come back as they were before the checkpoint of step {fit.saved.step}: "
-            if older is None:
-                self._worker.tell(
-                    text + "training goes on from there with what they give now; some samples may come twice or never"
-                )
-            else:
-                self._worker.tell(text + f"the epoch is begun again, from step {older.step}")
+            self._worker.tell(told.different_data(fit, None if older is None else older.step))
+            if older is not None:
                 fit.saved = older
                 fit.come_back(self._worker.tell)
         fit.pass_over(epoch_iterator)
         fit.set_callbacks(self._worker.tell)
-
-    # -- checkpoints -----------------------------------------------------------------------------
 
     def _take(self, fit: Fit, *, waits: bool = False) -> None:
         """Takes a checkpoint: training waits for the copy, with `waits` for all of it."""
@@ -266,7 +240,11 @@ class Keeper:
         """Writes this worker's part; training waits. Collective: yes."""
         tensors, meta = fit.capture(is_chief=self._is_chief)
         rank, size = self._transport.rank, self._transport.size
-        mine = {name: tensors[name] for name in sorted(tensors, key=lambda n: (-tensors[n].nbytes, n))[rank::size]}
+        # What callbacks and data know is the chief's; of variables each worker has the same.
+        names = [name for name in tensors if not name.startswith("state/")]
+        names = sorted(names, key=lambda name: (-tensors[name].nbytes, name))[rank::size]
+        names += [name for name in tensors if self._is_chief and name.startswith("state/")]
+        mine = {name: tensors[name] for name in names}
         try:
             written = self._store.write(
                 self.step, mine, {**meta, "step": self.step}, (rank, size), self._transport.barrier
@@ -274,7 +252,8 @@ class Keeper:
         except PacelineError as error:
             self._worker.tell(f"no checkpoint of step {self.step}; training goes on. {error.render()}")
         else:
-            self._written(written)
+            if self._is_chief:
+                self._written(written)
 
     def _written(self, written: Written) -> None:
         self._worker.journal.event(
