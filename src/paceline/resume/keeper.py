@@ -106,7 +106,7 @@ class Keeper:
         """Says that a fit goes on from a checkpoint."""
         assert fit.saved is not None  # noqa: S101  for mypy
         where = self._where(fit)
-        self.step = fit.saved.step
+        self._continues_at(fit.saved.step)
         self._worker.journal.event("resumed", step=self.step, **{"from": where})
         told.another_number(fit.saved.num_workers, self._transport.size)
         if self._is_chief:
@@ -117,11 +117,15 @@ class Keeper:
         assert fit.saved is not None  # noqa: S101  for mypy
         where = self._where(fit)
         history = fit.give_back(where, self._worker.tell)
-        self.step = int(fit.saved.meta["step"])
+        self._continues_at(int(fit.saved.meta["step"]))
         self._worker.journal.event("resumed", step=self.step, fit=fit.number, **{"from": where})
         if self._is_chief:
             self._worker.tell(f"{fit.model.name}: fit {fit.number} had ended: its end is taken from {where}")
         return history
+
+    def _continues_at(self, step: int) -> None:
+        self.step = self._agreed_step = step
+        self._agreed_at, self._agree_at = time.monotonic(), step
 
     def _where(self, fit: Fit) -> str:
         assert fit.saved is not None  # noqa: S101  for mypy
@@ -158,9 +162,7 @@ class Keeper:
             SystemExit: Somebody was told to end, and there is a checkpoint now.
         """
         fit = self.fit
-        if fit is None or fit.training is None or fit.training.epoch_iterator is not epoch_iterator:
-            return
-        if fit.only_builds:
+        if fit is None or fit.only_builds or fit.training is None or fit.training.epoch_iterator is not epoch_iterator:
             return
         if fit.is_waiting:
             self._catch_up(fit, epoch_iterator)

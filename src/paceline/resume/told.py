@@ -23,8 +23,8 @@ def another_number(before: int, now: int) -> None:
         wrote = "1 worker" if before == 1 else f"{before} workers"
         there_are = "there is 1" if now == 1 else f"there are {now}"
         decisions.tell(
-            f"the checkpoint was written by {wrote}, now {there_are}: weights, optimizer, order of the data and learning "
-            "rate are the same; dropout strikes other places, and sums are rounded differently"
+            f"the checkpoint was written by {wrote}, now {there_are}: weights, optimizer, order of the data and "
+            "learning rate are the same; dropout strikes other places, and sums are rounded differently"
         )
 
 
