@@ -53,6 +53,7 @@ class Keeper:
         shares: Whether each worker writes a part of a checkpoint.
 
     Attributes:
+        tell: Shows a person one line.
         step: The job step: training steps since the job began.
     """
 
@@ -69,6 +70,7 @@ class Keeper:
         self._looks = True  # whether an earlier attempt may have left something for the next fit
         self._agree_at, self._agreed_at, self._agreed_step = 0, time.monotonic(), 0
         self._written_at = time.monotonic()
+        self.tell = worker.tell
         self.step = 0
         self.fit: Fit | None = None
 
@@ -82,10 +84,6 @@ class Keeper:
         """Whether a fit runs that looks between its steps whether it is to end; asked from any thread."""
         fit = self.fit
         return fit is not None and not fit.only_builds
-
-    def tell(self, text: str) -> None:
-        """Shows a person one line."""
-        self._worker.tell(text)
 
     # -- fits ------------------------------------------------------------------------------------
 
@@ -110,17 +108,17 @@ class Keeper:
         self._worker.journal.event("resumed", step=self.step, **{"from": where})
         told.another_number(fit.saved.num_workers, self._transport.size)
         if self._is_chief:
-            self._worker.tell(told.goes_on(fit, where))
+            self.tell(told.goes_on(fit, where))
 
     def had_ended(self, fit: Fit) -> Any:
         """Returns the History of a fit that was run to make its model only; its end is the checkpoint's."""
         assert fit.saved is not None  # noqa: S101  for mypy
         where = self._where(fit)
-        history = fit.give_back(where, self._worker.tell)
+        history = fit.give_back(where, self.tell)
         self._continues_at(int(fit.saved.meta["step"]))
         self._worker.journal.event("resumed", step=self.step, fit=fit.number, **{"from": where})
         if self._is_chief:
-            self._worker.tell(f"{fit.model.name}: fit {fit.number} had ended: its end is taken from {where}")
+            self.tell(f"{fit.model.name}: fit {fit.number} had ended: its end is taken from {where}")
         return history
 
     def _continues_at(self, step: int) -> None:
@@ -206,17 +204,17 @@ class Keeper:
 
     def _catch_up(self, fit: Fit, epoch_iterator: Any) -> None:
         """Puts the data in place, at another checkpoint where they are others. Collective: yes."""
-        same = fit.come_back(self._worker.tell)
+        same = fit.come_back(self.tell)
         different = int(self._transport.all_reduce_host(np.array([same is False], np.int64))[0])
         if different:
             assert fit.saved is not None  # noqa: S101  for mypy
             older = self._earlier.begin_of_epoch(fit.saved)
-            self._worker.tell(told.different_data(fit, None if older is None else older.step))
+            self.tell(told.different_data(fit, None if older is None else older.step))
             if older is not None:
                 fit.saved = older
-                fit.come_back(self._worker.tell)
+                fit.come_back(self.tell)
         fit.pass_over(epoch_iterator)
-        fit.set_callbacks(self._worker.tell)
+        fit.set_callbacks(self.tell)
 
     def _take(self, fit: Fit, *, waits: bool = False) -> None:
         """Takes a checkpoint: training waits for the copy, with `waits` for all of it."""
@@ -236,7 +234,7 @@ class Keeper:
             self._worker.status.set_phase(phase)
         self._written_at = time.monotonic()
         if self._is_chief and self._interval.costs(self._written_at - began):
-            self._worker.tell(f"checkpoints: {self._interval.describe()}, one costs {self._written_at - began:.2f} s")
+            self.tell(f"checkpoints: {self._interval.describe()}, one costs {self._written_at - began:.2f} s")
 
     def _write_share(self, fit: Fit) -> None:
         """Writes this worker's part; training waits. Collective: yes."""
@@ -252,7 +250,7 @@ class Keeper:
                 self.step, mine, {**meta, "step": self.step}, (rank, size), self._transport.barrier
             )
         except PacelineError as error:
-            self._worker.tell(f"no checkpoint of step {self.step}; training goes on. {error.render()}")
+            self.tell(f"no checkpoint of step {self.step}; training goes on. {error.render()}")
         else:
             if self._is_chief:
                 self._written(written)
@@ -272,7 +270,7 @@ class Keeper:
         self._transport.barrier()  # who left first would be a failure to the others
         self._worker.journal.event("preempted", step=self.step)
         if self._is_chief:
-            self._worker.tell(f"told to end, at step {self.step}; the same command goes on from the last checkpoint")
+            self.tell(f"told to end, at step {self.step}; the same command goes on from the last checkpoint")
         raise SystemExit(EXIT_PREEMPTED)
 
     def ends(self, fit: Fit) -> None:
@@ -289,7 +287,7 @@ class Keeper:
                 tensors, meta = fit.capture(is_chief=True)
                 self._written(self._store.write_fit(fit.number, tensors, {**meta, "step": self.step}))
         except PacelineError as error:
-            self._worker.tell(f"how fit {fit.number} ended is not kept; training goes on. {error.render()}")
+            self.tell(f"how fit {fit.number} ended is not kept; training goes on. {error.render()}")
         finally:
             self._worker.status.set_phase(phase)
         asked = self._transport.all_reduce_host(np.array([self._worker.was_told_to_end()], np.int64))
