@@ -8,7 +8,15 @@ import pytest
 
 import paceline
 
-ROOMS = ("cli", "cluster", "doctor", "journal", "launch", "worker")  # walking over all would import hot rooms
+ROOMS = (
+    "checkpoint_dir",
+    "cli",
+    "cluster",
+    "doctor",
+    "journal",
+    "launch",
+    "worker",
+)  # walking over all would import hot rooms
 MODULES = [
     "paceline.errors",
     "paceline.session.calls",

@@ -12,6 +12,8 @@ TREE = {
     "ClusterError": 78,
     "VersionRefused": 78,
     "ScriptRefused": 78,
+    "CheckpointDamaged": 78,
+    "CheckpointNotWritten": 78,
     "LimitReached": 124,
     "TransportError": 70,
 }

@@ -7,7 +7,9 @@
     ├── ConfigurationRefused      78   understood, but cannot work; never retried
     │   ├── ClusterError               a cluster description is wrong (TF_CONFIG and its like)
     │   ├── VersionRefused             a combination of versions that is known to be wrong
-    │   └── ScriptRefused              the script does what N workers cannot do right
+    │   ├── ScriptRefused              the script does what N workers cannot do right
+    │   ├── CheckpointDamaged          what lies in a checkpoint is not what was written
+    │   └── CheckpointNotWritten       a checkpoint cannot be written; what was there before stays
     ├── WorkerFailed               *   a worker ended badly; carries that worker's own exit code
     ├── LimitReached             124   a wait reached its limit (start-up, stall, end)
     └── TransportError            70   workers cannot exchange tensors
@@ -20,6 +22,7 @@ can be pasted. The command line prints it without a traceback.
 from __future__ import annotations
 
 EXIT_OUTPUT = 1  # as other programs end that cannot write their answer
+EXIT_DAMAGED = 1  # what `paceline checkpoint verify` says of a directory, as diff and grep say it
 EXIT_USAGE = 2
 EXIT_INTERNAL = 70
 EXIT_REFUSED = 78
@@ -79,6 +82,14 @@ class VersionRefused(ConfigurationRefused):
 
 class ScriptRefused(ConfigurationRefused):
     """The script does something that cannot be right on several workers."""
+
+
+class CheckpointDamaged(ConfigurationRefused):
+    """What lies in a checkpoint is not what was written, or not there, or of a newer paceline."""
+
+
+class CheckpointNotWritten(ConfigurationRefused):
+    """A checkpoint cannot be written; what was complete before stays."""
 
 
 class WorkerFailed(PacelineError):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from paceline.cli import app, cluster
+from paceline.cli import app, checkpoint, cluster
 
 CODE = """
 import contextlib, io, json, sys
@@ -18,7 +18,12 @@ print(json.dumps([code, sorted({name.partition(".")[0] for name in set(sys.modul
 """
 ALLOWED = set(sys.stdlib_module_names) | {"click", "paceline"}
 TF_CONFIG = '{"cluster": {"worker": ["a:2222"]}, "task": {"type": "worker", "index": 0}}'
-HELP = [[], *([name] for name in app.COMMANDS), *(["cluster", name] for name in cluster.COMMANDS)]
+HELP = [
+    [],
+    *([name] for name in app.COMMANDS),
+    *(["checkpoint", name] for name in checkpoint.COMMANDS),
+    *(["cluster", name] for name in cluster.COMMANDS),
+]
 
 
 def imported_by(*args):

@@ -2,9 +2,13 @@ import importlib
 
 import pytest
 
-from paceline.cli import app, cluster
+from paceline.cli import app, checkpoint, cluster
 
-ENTRIES = {**app.COMMANDS, **{f"cluster {name}": entry for name, entry in cluster.COMMANDS.items()}}
+ENTRIES = {
+    **app.COMMANDS,
+    **{f"checkpoint {name}": entry for name, entry in checkpoint.COMMANDS.items()},
+    **{f"cluster {name}": entry for name, entry in cluster.COMMANDS.items()},
+}
 
 
 @pytest.mark.parametrize(("name", "entry"), ENTRIES.items())
@@ -42,6 +46,11 @@ def test_all_options_of_the_command_line():
             "-m",
         ],
         "tune": ["--communication", "--json", "--quick", "--workers"],
+        "checkpoint": [],
+        "checkpoint ls": ["--json", "path"],
+        "checkpoint show": ["--json", "path"],
+        "checkpoint verify": ["--json", "path"],
+        "checkpoint convert": ["--force", "--script", "out", "path"],
         "cluster": [],
         "doctor": ["--json"],
         "cluster show": ["--json"],
