@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+_IDLE_DRIVER = Path("/sys/devices/system/cpu/cpuidle/current_driver")
 _HALT_POLL = Path("/sys/module/haltpoll/parameters/guest_halt_poll_ns")
 _DISTRIBUTIONS = (
     ("TensorFlow", ("tensorflow-cpu", "tensorflow")),
@@ -25,30 +26,43 @@ _DISTRIBUTIONS = (
 
 def facts() -> dict[str, Any]:
     """Returns CPU, cores, memory, versions, date, and how busy the machine is now."""
+    cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     return {
         "date": dt.datetime.now(dt.timezone.utc).date().isoformat(),
-        "cpu": cpu_model(Path("/proc/cpuinfo").read_text(encoding="utf-8")),
+        "cpu": cpu_model(cpuinfo),
         "num_cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30),
         "load_before": round(os.getloadavg()[0], 2),
-        "idle": idle_of_a_guest(_HALT_POLL),
+        "idle": idle_of_a_guest(_IDLE_DRIVER, _HALT_POLL) if _is_guest(cpuinfo) else "",
         "versions": {"Python": platform.python_version(), **_versions(), "paceline": _commit()},
     }
 
 
-def idle_of_a_guest(parameter: Path) -> str:
-    """Returns what this virtual machine's cores do when they have nothing to do; empty where that is not known.
+def idle_of_a_guest(driver: Path, parameter: Path) -> str:
+    """Returns what this virtual machine's cores do when they have nothing to do.
 
     A core that halts is given to another machine by the host, for milliseconds at a time: then every contestant whose
-    threads wait for each other is measured by the host's clock. `guest_halt_poll_ns` has cores wait before they halt.
+    threads wait for each other is measured by the host's clock. The driver `haltpoll` has cores wait before they halt.
+
+    Args:
+        driver: File that names the driver in use.
+        parameter: File that says how long `haltpoll` waits at most, which is there also where that is not in use.
     """
+    poll_ns = _text_of(parameter)
+    if _text_of(driver) != "haltpoll" or not poll_ns.isdecimal() or int(poll_ns) == 0:
+        return "A virtual machine whose idle cores halt at once: the host may keep each for milliseconds."
+    return f"A virtual machine whose idle cores wait {int(poll_ns) / 1e6:g} ms before they halt (`guest_halt_poll_ns`)."
+
+
+def _text_of(path: Path) -> str:
     try:
-        poll_ns = int(parameter.read_text(encoding="ascii"))
+        return path.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         return ""
-    if poll_ns == 0:
-        return "A virtual machine whose idle cores halt at once: the host may keep each for milliseconds."
-    return f"A virtual machine whose idle cores wait {poll_ns / 1e6:g} ms before they halt (`guest_halt_poll_ns`)."
+
+
+def _is_guest(cpuinfo: str) -> bool:
+    return any("hypervisor" in line.split() for line in cpuinfo.splitlines() if line.startswith("flags"))
 
 
 def cpu_model(cpuinfo: str) -> str:

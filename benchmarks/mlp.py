@@ -31,6 +31,7 @@ after the warm-up.
 - MultiWorkerMirrored has endless data: on finite data it does one more all-reduce in each step.
 - PyTorch keeps each worker's moving statistics of BatchNorm to itself (`broadcast_buffers=False`), which is faster;
   paceline's are the mean over workers. `torch.compile` was not used.
+- "Matrix products alone" (NumPy's BLAS) are no contestant but a bound: no step on this core can be shorter.
 - "Two at the same time" are two jobs of one worker that know nothing of each other: what the machine allows without any
   communication.
 """
@@ -107,6 +108,12 @@ def plan(settings: Settings) -> list[Contestant]:
         *(_legacy(n, slow) for n in _STEPS_PER_EXECUTION),
         *(_jax(size, n, fast if size == 1 else slow) for size in (2, 1) for n in (1, 10)),
         *(_torch(size, fast) for size in (2, 1)),
+        Contestant(
+            key="products1",
+            title="the step's matrix products alone, one process",
+            processes=(Process(argv=contest.plain("products.py"), cores=(0,)),),
+            env=fast,
+        ),
     ]
     return result
 
@@ -174,7 +181,7 @@ def _rate_row(key: str, series: Series) -> list[str]:
 
 
 def _num_workers(key: str) -> int:
-    return 1 if key.partition("_")[0] in {"one", "keras1", "jax1", "torch1"} else 2
+    return 1 if key.partition("_")[0] in {"one", "keras1", "jax1", "torch1", "products1"} else 2
 
 
 def _step_ms(key: str, series: Series) -> list[float | None]:

@@ -67,9 +67,12 @@ def test_results_are_the_same_numbers_with_six_digits():
 
 
 def test_what_a_virtual_machine_does_when_idle_is_told(tmp_path):
-    parameter = tmp_path / "guest_halt_poll_ns"
-    assert machine.idle_of_a_guest(parameter) == ""
-    parameter.write_text("0\n")
-    assert "halt at once" in machine.idle_of_a_guest(parameter)
+    driver, parameter = tmp_path / "current_driver", tmp_path / "guest_halt_poll_ns"
+    assert "halt at once" in machine.idle_of_a_guest(driver, parameter)
     parameter.write_text("20000000\n")
-    assert "wait 20 ms before they halt" in machine.idle_of_a_guest(parameter)
+    driver.write_text("none\n")
+    assert "halt at once" in machine.idle_of_a_guest(driver, parameter)
+    driver.write_text("haltpoll\n")
+    assert "wait 20 ms before they halt" in machine.idle_of_a_guest(driver, parameter)
+    parameter.write_text("0\n")
+    assert "halt at once" in machine.idle_of_a_guest(driver, parameter)

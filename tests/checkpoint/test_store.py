@@ -177,7 +177,7 @@ class Shares:
 
     def __init__(self, path, count):
         self.count = count
-        self.barrier = threading.Barrier(count)
+        self.barrier = threading.Barrier(count, timeout=20)
         self.stores = [CheckpointStore(path, num_workers=count) for _ in range(count)]
 
     def write(self, step, tensors):

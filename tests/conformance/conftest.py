@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cases import TABLE
 from gangs import GANGS, Run
 
-#: Gangs of one process each that are started together: they leave a core each to the other.
-TOGETHER = ({"plain", "one"},)
+#: Gangs of one process each that are started together: one by itself leaves a core idle.
+TOGETHER = ({"plain", "one", "mirrored"},)
 
 
 def pytest_collection_modifyitems(config, items):

@@ -33,7 +33,10 @@ def main():
     store._place._check_space = lambda num_bytes: None
     submit(writer, (2, LARGE))
     del store._place._check_space
+    # And nothing is begun where somebody does.
+    create, store._place.create = store._place.create, None
     submit(writer, (3, LARGE))
+    store._place.create = create
     full = {"told": list(told), "steps": store.steps(), "names": os.listdir(store.path), "failing": writer.is_failing}
     submit(writer, (4, SMALL))
     again = {"told": told[len(full["told"]) :], "steps": store.steps(), "failing": writer.is_failing}
