@@ -33,7 +33,7 @@ def encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]], name: str, depth
     if value is None or isinstance(value, (bool, str)) or type(value) is int:
         return value
     if isinstance(value, np.ndarray):
-        if value.dtype.hasobject or (value.dtype.kind in "SUmMV" and value.dtype.isbuiltin == 1):
+        if value.dtype.kind not in "biufc" and value.dtype.isbuiltin != 2:  # 2: bfloat16 and its like
             raise NotPlain(f"an array of {value.dtype}")
         key = f"{name}#{len(arrays)}"
         arrays[key] = np.array(value)
