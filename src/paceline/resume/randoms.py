@@ -19,7 +19,7 @@ OF_PYTHON = ("python", "numpy")
 
 def capture() -> dict[str, Any]:
     """Returns the states of Python's, NumPy's, TensorFlow's and Keras' own random numbers. Collective: no."""
-    # Copies: what is handed out must not change. With a seed: without one they ask for the job's entropy, or the system's.
+    # Copies, as what is handed out must not change. With a seed: one without asks for entropy, which scripts draw from.
     python = random.Random()  # noqa: S311  no secret
     python.setstate(random.getstate())
     numpy = np.random.RandomState(0)
