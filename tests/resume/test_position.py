@@ -1,5 +1,6 @@
 """Data of every kind are gone on with after the batch that was read last, in another process: here, made anew."""
 
+import itertools
 import random
 
 import keras
@@ -79,18 +80,14 @@ def number(batch):
     return np.asarray(tf.nest.flatten(batch)[0]).tolist()
 
 
-def epoch(epochs, followed, *, begin=0, end=None):
-    """Returns the batches of an epoch, as Keras' loop reads them; from a place, and up to one."""
-    found = []
+def epoch(epochs, followed, begin=0):
+    """Yields the batches of an epoch, as Keras' loop reads them, from a place on."""
     with epochs.catch_stop_iteration():
-        steps = epochs._enumerate_iterator()
-        for step, _, iterator in steps:
+        for step, _, iterator in epochs._enumerate_iterator():
             if step >= begin:
-                found.append(next(iterator))
+                batch = next(iterator)
                 followed.read += 1
-            if end is not None and step == end - 1:
-                return found
-    return found
+                yield batch
 
 
 @pytest.mark.filterwarnings("ignore:Your input ran out of data", "ignore:`shuffle=True` was passed")
@@ -98,16 +95,13 @@ def epoch(epochs, followed, *, begin=0, end=None):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_rest_of_the_data_is_the_same(kind, place):
     epochs, followed = made(kind)
-    epoch(epochs, followed)
-    if place:
-        before = epoch(epochs, followed, end=place)
-        seen = epochs._steps_seen - place
-    else:
-        before, seen = [], epochs._steps_seen
-    followed.seen_before = seen
+    list(epoch(epochs, followed))
+    goes_on = epoch(epochs, followed)
+    before = list(itertools.islice(goes_on, place))
+    followed.seen_before = epochs._steps_seen - place
     saved = followed.capture(place, mark_of(before[-1]) if place else None)
     now = randoms.capture()
-    rest = [number(batch) for batch in _rest(epochs, followed, place)]
+    rest = [number(batch) for batch in goes_on]
     later = [number(batch) for batch in epoch(epochs, followed)]
 
     again, follows = made(kind)
@@ -123,28 +117,10 @@ def test_the_rest_of_the_data_is_the_same(kind, place):
     assert (follows.made, follows.read) == (followed.made, followed.read)
 
 
-def _rest(epochs, followed, place):
-    """Returns what the epoch that was left at a place would have given."""
-    if not place:
-        return epoch(epochs, followed)
-    iterator = epochs._current_iterator
-    limit = epochs.steps_per_epoch or epochs._num_batches
-    found = []
-    for _ in range(limit - place):
-        found.append(next(iterator))
-        followed.read += 1
-        epochs._steps_seen += 1
-    if epochs._num_batches and epochs._steps_seen >= epochs._num_batches:
-        epochs._current_iterator = iter(epochs._get_iterator())
-        epochs._steps_seen = 0
-    epochs.data_adapter.on_epoch_end()
-    return found
-
-
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_other_data_are_noticed():
     epochs, followed = made("arrays")
-    batches = epoch(epochs, followed, end=2)
+    batches = list(itertools.islice(epoch(epochs, followed), 2))
     followed.seen_before = 0
     saved = followed.capture(2, mark_of(batches[-1]) + 1)
     _, follows = made("arrays")

@@ -28,7 +28,9 @@ def capture() -> dict[str, Any]:
     entropy = getattr(bit_generator.randbits, "paceline_entropy", None)
     if entropy is not None:
         states["entropy"] = dict(entropy.bit_generator.state)
-    eager = context.context()._rng  # the seeds of operations that run eagerly; none without a global seed
+    eager = getattr(
+        context.context(), "_rng", None
+    )  # the seeds of operations that run eagerly; none without a global seed
     if eager is not None:
         states["eager"] = random.Random()  # noqa: S311
         states["eager"].setstate(eager.getstate())
@@ -56,7 +58,7 @@ def restore(states: dict[str, Any], *, but: tuple[str, ...] = ()) -> None:
     entropy = getattr(bit_generator.randbits, "paceline_entropy", None)
     if entropy is not None and "entropy" in states:
         entropy.bit_generator.state = states["entropy"]
-    eager = context.context()._rng
+    eager = getattr(context.context(), "_rng", None)
     if eager is not None and "eager" in states:
         eager.setstate(states["eager"].getstate())
     if "python" in states:

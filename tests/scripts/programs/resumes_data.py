@@ -114,6 +114,6 @@ for name in sys.argv[1:]:
     )
     ends = Ends(name)
     history = model.fit(**data, **options, epochs=EPOCHS, verbose=0, callbacks=[ends])
-    weights = b"".join(np.asarray(v.value).tobytes() for v in [*model.variables, *model.optimizer.variables])
+    weights = b"".join(keras.ops.convert_to_numpy(v).tobytes() for v in [*model.variables, *model.optimizer.variables])
     facts[name] = [hashlib.sha256(weights).hexdigest(), history.history, history.epoch, ends.batches, random.random()]
 Path(os.environ["FACTS"], f"{paceline.rank()}.json").write_text(json.dumps(facts, default=float))
