@@ -10,6 +10,8 @@ from enum import IntEnum
 from typing import Any
 
 from paceline.checkpoint_dir.layout import (
+    DECISIONS,
+    EARLIER,
     FITS,
     MANIFEST,
     REPLACED,
@@ -146,7 +148,7 @@ def examine(reader: Reader, *, depth: Depth = Depth.SIZES, only: str = "") -> Ex
         (entry for entry in found if entry is not None), key=lambda it: (order[it.kind], it.number, it.name)
     )
     run, fault = _run(reader) if RUN in names else (None, "")
-    strangers = [name for name in names if name not in {RUN, FITS} and not _kind(name)[0]]
+    strangers = [name for name in names if name not in {RUN, FITS, DECISIONS, EARLIER} and not _kind(name)[0]]
     return Examination(root=reader.root, run=run, run_fault=fault, entries=tuple(entries), strangers=tuple(strangers))
 
 

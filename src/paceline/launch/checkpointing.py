@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline.checkpoint_dir import identity
-from paceline.checkpoint_dir.layout import FITS, RUN, is_remote, step_of
+from paceline.checkpoint_dir.layout import EARLIER, FITS, RUN, is_remote, step_of
 from paceline.checkpoint_dir.manifest import decode_run
 from paceline.decision import Decision
 from paceline.errors import CheckpointDamaged, ConfigurationRefused
@@ -19,7 +19,6 @@ from paceline.launch.options import RunOptions
 from paceline.launch.plan import JobPlan
 from paceline.step_options import StepOptions
 
-_EARLIER = "earlier"
 _ANOTHER = "paceline run --checkpoint-dir ANOTHER ..."
 _ANEW = "paceline run --resume never ...   (what is there is moved aside, not removed)"
 
@@ -123,11 +122,11 @@ def prepare(earlier: Earlier, tell: Callable[[str], None]) -> None:
         return
     root = Path(earlier.directory)
     name = time.strftime("%Y-%m-%dT%H-%M-%S")
-    aside = root / _EARLIER / f"{name}-{os.getpid()}"
+    aside = root / EARLIER / f"{name}-{os.getpid()}"
     try:
         aside.mkdir(parents=True)
         for path in sorted(root.iterdir()):
-            if path.name != _EARLIER:
+            if path.name != EARLIER:
                 path.rename(aside / path.name)
     except OSError as error:
         raise ConfigurationRefused(

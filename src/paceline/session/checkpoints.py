@@ -9,7 +9,7 @@ from typing import Any
 
 from paceline.checkpoint.store import CheckpointStore
 from paceline.checkpoint_dir import identity
-from paceline.checkpoint_dir.layout import is_remote
+from paceline.checkpoint_dir.layout import DECISIONS, is_remote
 from paceline.collectives.transport import Transport
 from paceline.errors import ConfigurationRefused, PacelineError
 from paceline.resume.interval import Interval
@@ -38,7 +38,7 @@ class Keeping:
         self._rank = rank
         self._tell = tell
         self._keeper: Keeper | None = None
-        self.decisions = None if is_remote(store.path) else Path(store.path) / "training.json"
+        self.decisions = None if is_remote(store.path) else Path(store.path) / DECISIONS
 
     def begin(self) -> None:
         """Says whose checkpoints these are. Chief only.
