@@ -117,6 +117,18 @@ def test_the_rest_of_the_data_is_the_same(kind, place):
     assert (follows.made, follows.read) == (followed.made, followed.read)
 
 
+def test_data_of_a_fit_that_had_ended_go_on_in_the_next_one():
+    epochs, followed = made("rows")
+    list(epoch(epochs, followed))
+    saved = followed.capture(0, None)
+    states = randoms.capture()
+    following = [number(batch) for batch in epoch(epochs, followed)]
+    again, follows = made("rows")
+    follows.give_back(saved, pytest.fail)
+    randoms.restore(states)
+    assert [number(batch) for batch in epoch(again, follows)] == following
+
+
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_other_data_are_noticed():
     epochs, followed = made("arrays")

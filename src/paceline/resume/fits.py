@@ -197,7 +197,7 @@ class Fit:
         variables.assign(self.model, self.saved.tensors, where)
         replay_validation(self.validation_data, self.saved.meta["validation"])
         if self.training is not None and "position" in self.saved.meta:
-            self.training.make_again(max(0, self.meta("position")["made"] - self.training.made))
+            self.training.give_back(self.meta("position"), tell)
         progress.set_rows(int(self.saved.meta["rows"]))
         self.model.stop_training = bool(self.saved.meta["stop_training"])
         self.model.history = history

@@ -81,9 +81,9 @@ class Keeper:
 
     @property
     def is_training(self) -> bool:
-        """Whether a fit runs that looks between its steps whether it is to end; asked from any thread."""
+        """Whether a fit has trained, and looks between its steps whether it is to end; asked from any thread."""
         fit = self.fit
-        return fit is not None and not fit.only_builds
+        return fit is not None and fit.has_run
 
     # -- fits ------------------------------------------------------------------------------------
 

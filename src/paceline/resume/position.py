@@ -145,7 +145,22 @@ class Followed:
             tell(f"the data ({self.kind}) were read again up to batch {saved['read']} of the epoch in {passed:.0f} s")
         return Came(same, draws)
 
-    def make_again(self, count: int) -> None:
+    def give_back(self, saved: dict[str, Any], tell: Callable[[str], None]) -> None:
+        """Leaves the data of a fit that had ended as they were, for fits that go on with the same ones.
+
+        Args:
+            saved: What `capture` returned.
+            tell: Shows a person one line.
+        """
+        self._make_again(saved["made"] - self.made)
+        self._memory.restore(saved["memory"])
+        if self.calls_python and self.kind != "PyDataset":
+            tell(
+                f"the data ({self.kind}) of a fit that had ended call Python: what that remembers of them is not "
+                "brought back. Give each fit data of its own"
+            )
+
+    def _make_again(self, count: int) -> None:
         """Makes iterators that nobody reads, as many as there were."""
         for _ in range(count):
             iter(self.dataset)
@@ -157,7 +172,7 @@ class Followed:
         if not saved["goes_on"] and saved["made"]:
             runs.append([1, saved["read"]])
         if not (self.calls_python and self.kind == "tf.data"):
-            self.make_again(before)
+            self._make_again(before)
             return
         batches = sum(count * read for count, read in runs)
         if batches:
