@@ -90,7 +90,8 @@ class Fit:
             "model_name": self.model.name,
         }
         if self.training is not None:
-            mark = progress.mark_of_batch() if self.place else None
+            own_share = getattr(self.training.epoch_iterator, "_ends_together", False)
+            mark = progress.mark_of_batch() if self.place and not own_share else None
             meta["position"] = encode(self.training.capture(self.place, mark), arrays, "position")
         if is_chief:
             meta["files"] = logs.record(self.listed)
