@@ -8,7 +8,7 @@ from pathlib import Path
 
 from paceline.errors import LimitReached
 from paceline.journal.status import Status
-from paceline.launch import verdict
+from paceline.launch import restart, verdict
 from paceline.launch.output import OutputPump
 from paceline.launch.plan import JobPlan
 from paceline.launch.screen import Screen
@@ -28,12 +28,22 @@ class Report:
 
     def __init__(self, plan: JobPlan, attempt_directory: Path, screen: Screen, *, quiet: bool) -> None:
         self._plan = plan
-        self._directory = attempt_directory
         self._screen = screen
         self._quiet = quiet
         self._noted: set[str] = set()
+        self._num_restarts = 0
+        self.attempt_begins(attempt_directory)
+
+    def attempt_begins(self, directory: Path) -> None:
+        """Notes where the files of the attempt that begins are."""
+        self._directory = directory
         self._behind: tuple[int, ...] = ()
         self._oom_kills_before = _oom_kills()
+
+    @property
+    def oom_kills(self) -> int:
+        """How many processes the kernel has killed for want of memory since the attempt began."""
+        return _oom_kills() - self._oom_kills_before
 
     def begin(self, run_directory: Path) -> None:
         """Says what was decided."""
@@ -52,8 +62,27 @@ class Report:
 
     def end(self, code: int, seconds: float) -> None:
         """Says how the job ended."""
-        if not self._quiet:
-            self._screen.say(f"paceline: ended with exit code {code} after {seconds:.1f} s")
+        if self._quiet:
+            return
+        restarts = f", {self._num_restarts} restart{'s' if self._num_restarts > 1 else ''}" if self._num_restarts else ""
+        self._screen.say(f"paceline: ended with exit code {code} after {seconds:.1f} s{restarts}")
+
+    def restarts(self, choice: restart.Choice, max_restarts: int, step: int | None) -> None:
+        """Says that the job is started again.
+
+        Args:
+            choice: Why, and when.
+            max_restarts: How often it may be.
+            step: Of the newest checkpoint; None: there is none, or it is not known from here.
+        """
+        self._num_restarts += 1
+        where = "from the beginning of the script" if step is None else f"from the checkpoint of step {step}"
+        what = f"restart {choice.number} of {max_restarts}" if choice.number else "restart, not counted,"
+        self._screen.say(f"paceline: {choice.reason}: {what} in {choice.wait_s:g} s, {where}")
+
+    def ends_for_good(self, choice: restart.Choice) -> None:
+        """Says why a job that could have been started again is not."""
+        self._screen.say(f"paceline: not started again: {choice.reason}")
 
     def note(self, text: str) -> None:
         """Shows a worker's note, once however many workers wrote it."""
@@ -80,7 +109,7 @@ class Report:
     ) -> None:
         """Names the worker that failed first, with its last lines where they were not shown yet."""
         first = verdict.first_failure(failures)
-        meaning = verdict.meaning_of(first.code, oom_kills=_oom_kills() - self._oom_kills_before)
+        meaning = verdict.meaning_of(first.code, oom_kills=self.oom_kills)
         alike = [f.rank for f in failures if f is not first and verdict.is_same_error(f, first)]
         which = _ranks(sorted([first.rank, *alike])) if alike else f"worker {first.rank}"
         of = f" of {self._plan.num_workers}" if self._plan.num_workers > 1 else ""

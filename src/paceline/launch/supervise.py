@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from paceline.errors import EXIT_LIMIT, LimitReached
 from paceline.journal.reader import Tail, read
 from paceline.journal.status import Phase, Status, StatusReader
-from paceline.launch import verdict
+from paceline.launch import restart, verdict
 from paceline.launch.interrupts import Interrupts
 from paceline.launch.output import OutputPump
 from paceline.launch.plan import JobPlan
@@ -27,6 +28,12 @@ _ECHO_S = 2.0
 # Ctrl-C ends everything within 10 s: a worker has this long, what is left of it is killed.
 _INTERRUPT_S = 7.0
 _STACKS_S = 0.3
+
+
+class _Ended(NamedTuple):
+    code: int
+    kind: restart.Kind
+    rank: int | None = None
 
 
 class Supervisor:
@@ -65,8 +72,14 @@ class Supervisor:
         self._began = time.monotonic()
         self._next_look = 0.0
 
-    def watch(self) -> int:
-        """Returns the job's exit code once every worker has ended."""
+    def watch(self) -> restart.Outcome:
+        """Returns how the attempt ended, once every worker has."""
+        code, kind, rank = self._watch()
+        self._look()
+        step = max((status.step for status in self._statuses.values()), default=0)
+        return restart.Outcome(code=code, kind=kind, rank=rank, step=step)
+
+    def _watch(self) -> _Ended:
         while True:
             if self._interrupts.first is not None:
                 return self._end_by_signal(self._interrupts.first)
@@ -74,8 +87,7 @@ class Supervisor:
             if any(codes.values()):
                 return self._end_by_failure()
             if len(codes) == len(self._workers):
-                self._look()
-                return 0
+                return _Ended(0, restart.Kind.DONE)
             if time.monotonic() >= self._next_look:
                 self._next_look = time.monotonic() + _LOOK_S
                 self._look()
@@ -118,25 +130,26 @@ class Supervisor:
         alone = verdict.left_alone(ended, self._waiting, time.time(), verdict.END_LIMIT_S)
         return self._report.left_alone(ended, alone, self._statuses) if alone else None
 
-    def _end_by_signal(self, number: signal.Signals) -> int:
+    def _end_by_signal(self, number: signal.Signals) -> _Ended:
         self._screen.show(())
         self._report.ending(number)
         # SIGTERM comes from a scheduler: --grace tells what there is time for. A person at a terminal is in a hurry.
         self._end_all(number, self._plan.grace_s if number == signal.SIGTERM else _INTERRUPT_S)
-        return 128 + number
+        return _Ended(128 + number, restart.Kind.STOPPED)
 
-    def _end_by_failure(self) -> int:
+    def _end_by_failure(self) -> _Ended:
         failures = self._settled_failures()
         others = [worker for worker in self._workers if worker.poll() is None]
         self._look()
         statuses = dict(self._statuses)
         self._end_all(signal.SIGTERM, self._plan.grace_s)
         if self._interrupts.first is not None and not failures:
-            return 128 + self._interrupts.first
+            return _Ended(128 + self._interrupts.first, restart.Kind.STOPPED)
         self._pump.finish()
         self._screen.show(())
         self._report.failure(failures, [worker.rank for worker in others], statuses, self._pump)
-        return verdict.first_failure(failures).code
+        first = verdict.first_failure(failures)
+        return _Ended(first.code, restart.kind_of(first, oom_kills=self._report.oom_kills), first.rank)
 
     def _settled_failures(self) -> list[verdict.Failure]:
         """Returns the failures of a moment; an echo alone is waited for a little longer: its cause is still ending."""
@@ -148,7 +161,7 @@ class Supervisor:
             if not is_echo or len(failures) == len(self._workers) or time.monotonic() - began > _ECHO_S:
                 return failures
 
-    def _end_by_limit(self, limit: LimitReached) -> int:
+    def _end_by_limit(self, limit: LimitReached) -> _Ended:
         for worker in self._workers:
             worker.send(signal.SIGUSR1)  # has its stacks written
         time.sleep(_STACKS_S)
@@ -156,7 +169,7 @@ class Supervisor:
         self._pump.finish()
         self._screen.show(())
         self._report.limit(limit)
-        return EXIT_LIMIT
+        return _Ended(EXIT_LIMIT, restart.Kind.LIMIT)
 
     def _end_all(self, number: signal.Signals, patience_s: float) -> None:
         """Ends every worker: ``number`` at first; SIGKILL after ``patience_s``, or when a person insists."""
