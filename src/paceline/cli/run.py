@@ -14,9 +14,9 @@ import click
 
 from paceline import versions
 from paceline.cli.split import Split, split
-from paceline.cli.types import Devices, Duration, Variable
+from paceline.cli.types import Devices, Duration, DurationOrAuto, Every, Variable
 from paceline.errors import ConfigurationRefused, UsageError
-from paceline.launch.options import STRATEGIES, RunOptions
+from paceline.launch.options import CHECKPOINT_WRITERS, STRATEGIES, RunOptions
 from paceline.step_options import COMMUNICATIONS, JITS, WIRES
 
 _SPLIT = "paceline.split"
@@ -98,6 +98,45 @@ def _script_options(target: str, module: bool) -> frozenset[str]:
     default="30s",
     show_default=True,
     help="From SIGTERM to SIGKILL: for handlers and finally blocks of the script. After Ctrl-C they have 6s.",
+)
+@click.option(
+    "--checkpoint-dir", metavar="DIR", help="Keep checkpoints there, and go on from them. Default: in the run's folder."
+)
+@click.option(
+    "--checkpoint-every", type=Every(), metavar="EVERY", help="5m, 500steps, or auto: what costs least. Default: auto."
+)
+@click.option(
+    "--keep-checkpoints", type=int, default=3, show_default=True, metavar="N", help="How many of the newest stay."
+)
+@click.option("--keep-every", "keep_every_s", type=Duration(), help="Of the older ones one in so long stays too.")
+@click.option(
+    "--checkpoint-writers",
+    type=click.Choice(CHECKPOINT_WRITERS),
+    default="one",
+    show_default=True,
+    help="Who writes: worker 0 in the background, or all, each a part, while training waits.",
+)
+@click.option(
+    "--resume",
+    default="auto",
+    show_default=True,
+    metavar="auto|never|RUNDIR",
+    help="Go on from what --checkpoint-dir holds; begin anew; or go on with an earlier run.",
+)
+@click.option(
+    "--max-restarts",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Start the job again, from its newest checkpoint, when a worker is killed, lost or stuck.",
+)
+@click.option(
+    "--stall-timeout",
+    "stall_timeout_s",
+    type=DurationOrAuto(),
+    metavar="TIME",
+    help="End a job of which no worker comes further. Default: auto, from how long its steps take.",
 )
 @click.option("--all-output", is_flag=True, help="Show the output of every worker, prefixed.")
 @click.option("--quiet", is_flag=True, help="Show the chief's output only.")

@@ -44,6 +44,35 @@ class Duration(_ParamType):
         return seconds
 
 
+class DurationOrAuto(Duration):
+    """A time, or ``auto``, which is None."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | None:  # type: ignore[override]  # click takes what comes
+        """Returns the seconds, None for ``auto``."""
+        return None if str(value).strip().lower() == "auto" else super().convert(value, param, ctx)
+
+
+class Every(_ParamType):
+    """How often: a time, a number of steps as in ``500steps``, or ``auto``."""
+
+    name = "every"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        """Returns ``("auto", 0)``, ``("steps", n)`` or ``("seconds", s)``; RunOptions checks the number."""
+        if isinstance(value, tuple):
+            return value
+        text = str(value).strip().lower()
+        steps = re.fullmatch(r"(\d+)\s*steps?", text)
+        if text == "auto":
+            return ("auto", 0)
+        if steps:
+            return ("steps", int(steps[1]))
+        seconds = parse_duration_s(text)
+        if seconds is None:
+            self.fail(f"{value!r} is neither a time nor a number of steps; write 5m, 500steps or auto", param, ctx)
+        return ("seconds", seconds)
+
+
 class Variable(_ParamType):
     """A variable ``NAME=VALUE``."""
 

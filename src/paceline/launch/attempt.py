@@ -8,6 +8,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from paceline.checkpoint_dir.layout import is_remote, step_of
+from paceline.checkpoint_dir.reader import LocalReader
 from paceline.errors import ConfigurationRefused
 from paceline.launch import process, rundir
 from paceline.launch.family import Family
@@ -56,6 +58,14 @@ class Attempt:
     def job_path(self) -> str:
         """Where this attempt's job.json is."""
         return str(self.directory.job(self.number))
+
+    def newest_checkpoint(self) -> int | None:
+        """Returns the job step of the newest checkpoint; None: there is none, or only workers can look there."""
+        root = str((self.plan.checkpoint or {}).get("dir") or self.directory.path / "checkpoints")
+        if is_remote(root):
+            return None
+        steps = [step for name in LocalReader(root).names("") if (step := step_of(name)) is not None]
+        return max(steps, default=None)
 
     def run(self) -> Outcome:
         """Returns how the attempt ended; call in the main thread.

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from paceline.launch import restart, rundir, streams
+from paceline.launch import checkpointing, restart, rundir, streams
 from paceline.launch.attempt import Attempt
 from paceline.launch.facts import collect
 from paceline.launch.interrupts import Interrupts
@@ -46,7 +46,11 @@ def run(
     environ = dict(os.environ if environ is None else environ)
     cwd = Path.cwd()
     check_script(options.target, module=options.module, cwd=cwd)
-    plan = make_plan(options, collect(environ), cwd=str(cwd), drawn_seed=secrets.randbelow(2**31))
+    earlier = checkpointing.look(options, cwd)
+    options = earlier.options
+    seed = secrets.randbelow(2**31) if earlier.seed is None else earlier.seed
+    plan = make_plan(options, collect(environ), cwd=str(cwd), drawn_seed=seed)
+    plan = checkpointing.add(plan, options, earlier, cwd)
     if options.dry_run:
         _show(plan)
         return 0
@@ -61,6 +65,7 @@ def run(
     screen = Screen(with_view=can_draw and not options.quiet, is_ending=lambda: interrupts.first is not None)
     report = Report(plan, directory.attempt(0), screen, quiet=options.quiet)
     report.begin(directory.path)
+    checkpointing.prepare(earlier, report.note)
     began = time.monotonic()
     with interrupts:
         code = _run_attempts(

@@ -23,6 +23,8 @@ MAX_SEED = 2**32 - 1  # Source: numpy.random.seed, which keras.utils.set_random_
 OURS_ALONE = ("TF_CONFIG", "PACELINE_JOB", "PACELINE_RANK", DEVICES_VARIABLE)
 """Variables that the launcher sets itself in every worker."""
 
+CHECKPOINT_WRITERS = ("one", "sharded")
+
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _DEVICE = re.compile(r"([0-9]{1,4}|(GPU|MIG)-[A-Za-z0-9/-]+)\Z")
 
@@ -52,6 +54,14 @@ class RunOptions:
         grace_s: Time between SIGTERM and SIGKILL, which the script has for its handlers and ``finally`` blocks.
         all_output: Whether the output of every worker is shown, not the chief's alone.
         quiet: Whether only the chief's own output is shown, and no live view.
+        checkpoint_dir: Where checkpoints are kept, or None for a folder of the run, if they are at all.
+        checkpoint_every: How often: ``("auto", 0)``, ``("steps", n)`` or ``("seconds", s)``.
+        keep_checkpoints: How many of the newest stay.
+        keep_every_s: Of the older ones one in so many seconds stays too.
+        checkpoint_writers: One of ``CHECKPOINT_WRITERS``.
+        resume: ``auto``, ``never``, or the directory of an earlier run.
+        max_restarts: How often the job is started again where that may help.
+        stall_timeout_s: How long no worker may come further, or None: learned from how long steps take.
         ring: How RING moves a buffer, where ``paceline tune`` measures it.
     """
 
@@ -75,7 +85,21 @@ class RunOptions:
     grace_s: float = 30.0
     all_output: bool = False
     quiet: bool = False
+    checkpoint_dir: str | None = None
+    checkpoint_every: tuple[str, float] | None = None
+    keep_checkpoints: int = 3
+    keep_every_s: float | None = None
+    checkpoint_writers: str = "one"
+    resume: str = "auto"
+    max_restarts: int = 0
+    stall_timeout_s: float | None = None
     ring: RingTuning | None = None
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether checkpoints are taken."""
+        asked = self.checkpoint_dir is not None or self.checkpoint_every is not None or self.max_restarts > 0
+        return asked or self.resume not in ("auto", "never")
 
     @property
     def step(self) -> StepOptions:
@@ -88,6 +112,7 @@ class RunOptions:
         _ = self.step  # refuses bad values
         self._check_numbers()
         self._check_words()
+        self._check_checkpoints()
         self._check_devices()
         self._check_env()
         self._check_together()
@@ -103,6 +128,16 @@ class RunOptions:
         if not (math.isfinite(self.start_timeout_s) and self.start_timeout_s > 0):
             got = f"--start-timeout {self.start_timeout_s}"
             _usage("nothing waits forever, and nothing starts in no time", got, "more than 0 s", "--start-timeout 5m")
+        if self.max_restarts < 0:
+            _usage(
+                "no job is started again so often",
+                f"--max-restarts {self.max_restarts}",
+                "0 or more",
+                "--max-restarts 3",
+            )
+        if self.stall_timeout_s is not None and not (math.isfinite(self.stall_timeout_s) and self.stall_timeout_s > 0):
+            got = f"--stall-timeout {self.stall_timeout_s:g}"
+            _usage("every worker stands still for a moment", got, "more than 0 s, or auto", "--stall-timeout auto")
         if not (math.isfinite(self.grace_s) and self.grace_s >= 0):
             _usage("the grace time is no time", f"--grace {self.grace_s}", "0 s or more", "--grace 30s")
 
@@ -116,6 +151,24 @@ class RunOptions:
         if self.all_output and self.quiet:
             got, expected = "--all-output --quiet", "one of the two"
             _usage("all output and quiet contradict each other", got, expected, "leave out --quiet")
+
+    def _check_checkpoints(self) -> None:
+        kind, number = self.checkpoint_every or ("auto", 0)
+        if kind != "auto" and not (math.isfinite(number) and number > 0):
+            got = f"--checkpoint-every {number:g}{'steps' if kind == 'steps' else 's'}"
+            _usage("checkpoints are so often that nothing is trained", got, "more than 0", "--checkpoint-every auto")
+        if self.keep_checkpoints < 1:
+            got = f"--keep-checkpoints {self.keep_checkpoints}"
+            _usage("the newest checkpoint has to stay", got, "1 or more", "--keep-checkpoints 3")
+        if self.keep_every_s is not None and not (math.isfinite(self.keep_every_s) and self.keep_every_s > 0):
+            got = f"--keep-every {self.keep_every_s:g}s"
+            _usage("no checkpoint is that often", got, "more than 0 s", "--keep-every 1h")
+        if self.checkpoint_writers not in CHECKPOINT_WRITERS:
+            got = f"--checkpoint-writers {self.checkpoint_writers}"
+            _usage("nobody writes checkpoints so", got, " | ".join(CHECKPOINT_WRITERS), "--checkpoint-writers one")
+        for name, text in (("--checkpoint-dir", self.checkpoint_dir), ("--resume", self.resume)):
+            if text is not None and not text.strip():
+                _usage("a directory has no name", f"{name} ''", "a directory", f"{name} ckpt")
 
     def _check_devices(self) -> None:
         devices = self.devices or ()

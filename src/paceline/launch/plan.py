@@ -28,6 +28,8 @@ class JobPlan:
         cpus: Cores that each worker is pinned to; empty: not pinned.
         intra_op: Threads of one TensorFlow operation; 0 leaves it to TensorFlow.
         is_crowded: There are more workers than cores.
+        checkpoint: ``checkpoint`` of job.json; ``dir`` is ``""`` for a folder of the run. ``None``: there are none.
+        stall_s: How long no worker may come further; ``None``: learned.
         decisions: Each decision with its reason, in the order made.
     """
 
@@ -49,6 +51,8 @@ class JobPlan:
     grace_s: float
     host: str
     decisions: tuple[Decision, ...]
+    checkpoint: Mapping[str, Any] | None = None
+    stall_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Returns the plan as plain values, for plan.json and ``--dry-run``."""
@@ -73,7 +77,11 @@ class JobPlan:
             "env": dict(self.env),
             "verbose_communication": self.verbose_communication,
             "limits": {"start_s": self.start_s, "grace_s": self.grace_s},
-        }
+        } | ({} if self.checkpoint is None else {"checkpoint": self._checkpoint(run_dir)})
+
+    def _checkpoint(self, run_dir: str) -> dict[str, Any]:
+        known = dict(self.checkpoint or {})
+        return known | {"dir": known["dir"] or f"{run_dir}/checkpoints"}
 
 
 def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed: int) -> JobPlan:
@@ -118,6 +126,7 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
         verbose_communication=options.verbose_communication,
         start_s=options.start_timeout_s,
         grace_s=options.grace_s,
+        stall_s=options.stall_timeout_s,
         host=facts.host,
         decisions=(
             *placement.decisions,

@@ -64,7 +64,9 @@ class Report:
         """Says how the job ended."""
         if self._quiet:
             return
-        restarts = f", {self._num_restarts} restart{'s' if self._num_restarts > 1 else ''}" if self._num_restarts else ""
+        restarts = (
+            f", {self._num_restarts} restart{'s' if self._num_restarts > 1 else ''}" if self._num_restarts else ""
+        )
         self._screen.say(f"paceline: ended with exit code {code} after {seconds:.1f} s{restarts}")
 
     def restarts(self, choice: restart.Choice, max_restarts: int, step: int | None) -> None:
@@ -143,6 +145,32 @@ class Report:
             got=f"after {passed_s:.0f} s: {', '.join(phases)}",
             expected="every worker has met its peers before the script starts",
             fix=f"see {self._directory}/worker-{late[0]}/stacks and stderr.log, or raise --start-timeout",
+        )
+
+    def stalled(
+        self, ranks: Sequence[int], stopped: Sequence[int], statuses: Mapping[int, Status], still_s: float
+    ) -> LimitReached:
+        """Returns the error for a job of which no worker has come further.
+
+        Args:
+            ranks: Those that the others wait for, or all.
+            stopped: Those whose process is stopped.
+            statuses: The pages of the workers that run.
+            still_s: For how long nothing has changed.
+        """
+        what = [
+            f"worker {rank} in {verdict.describe_phase(status)}" + (", stopped (SIGSTOP)" if rank in stopped else "")
+            for rank, status in sorted(statuses.items())
+        ]
+        who = "All workers stand" if len(ranks) == len(statuses) > 1 else f"{_ranks(ranks).capitalize()} stands"
+        if 1 < len(ranks) < len(statuses):
+            who = f"{_ranks(ranks).capitalize()} stand"
+        others = ", the others wait" if len(ranks) < len(statuses) else ""
+        return LimitReached(
+            f"{who} still{others}.",
+            got=f"nothing has changed for {still_s:.0f} s: {', '.join(what)}",
+            expected="some worker comes further within the stall limit",
+            fix=f"see {self._directory}/worker-{ranks[0]}/stacks; --stall-timeout 1h where this is no hang",
         )
 
     def waits(self, waiting: Sequence[int], behind: Sequence[int], statuses: Mapping[int, Status]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import time
 from collections.abc import Sequence
@@ -10,13 +11,14 @@ from typing import NamedTuple
 from paceline.errors import EXIT_LIMIT, LimitReached
 from paceline.journal.reader import Tail, read
 from paceline.journal.status import Phase, Status, StatusReader
-from paceline.launch import restart, verdict
+from paceline.launch import restart, stacks, verdict
 from paceline.launch.interrupts import Interrupts
 from paceline.launch.output import OutputPump
 from paceline.launch.plan import JobPlan
 from paceline.launch.process import WorkerProcess, resize_terminal
 from paceline.launch.report import Report
 from paceline.launch.screen import Screen
+from paceline.launch.stall import StallWatch, behind
 from paceline.launch.view import View
 
 _POLL_S = 0.05
@@ -27,7 +29,8 @@ _SETTLE_S = 0.3
 _ECHO_S = 2.0
 # Ctrl-C ends everything within 10 s: a worker has this long, what is left of it is killed.
 _INTERRUPT_S = 7.0
-_STACKS_S = 0.3
+# A page that has not changed for so long is reason to ask the kernel whether its worker is stopped.
+_STILL_S = 2.0
 
 
 class _Ended(NamedTuple):
@@ -69,8 +72,10 @@ class Supervisor:
         self._ready: set[int] = set()
         self._waiting: dict[int, verdict.Waiting] = {}
         self._view = View()
+        self._stall = StallWatch(plan.stall_s)
         self._began = time.monotonic()
         self._next_look = 0.0
+        self._ending = workers[0].directory.parent / "ending" if workers else None
 
     def watch(self) -> restart.Outcome:
         """Returns how the attempt ended, once every worker has."""
@@ -128,7 +133,18 @@ class Supervisor:
             return self._report.not_ready(late, self._statuses, passed_s)
         ended = [rank for rank, status in self._statuses.items() if rank in codes or status.phase == Phase.END]
         alone = verdict.left_alone(ended, self._waiting, time.time(), verdict.END_LIMIT_S)
-        return self._report.left_alone(ended, alone, self._statuses) if alone else None
+        return self._report.left_alone(ended, alone, self._statuses) if alone else self._stalled(codes)
+
+    def _stalled(self, codes: dict[int, int]) -> LimitReached | None:
+        running = {rank: status for rank, status in self._statuses.items() if rank not in codes}
+        still_s = self._stall.look(running, time.monotonic())
+        if still_s < _STILL_S or len(self._ready) < len(self._workers):
+            return None
+        stopped = [rank for rank in running if stacks.state_of(self._workers[rank].pid) in ("T", "t")]
+        limit_s = self._stall.limit_s(stopped)
+        if limit_s is None or still_s < limit_s:
+            return None
+        return self._report.stalled(stopped or behind(running), stopped, running, still_s)
 
     def _end_by_signal(self, number: signal.Signals) -> _Ended:
         self._screen.show(())
@@ -142,6 +158,7 @@ class Supervisor:
         others = [worker for worker in self._workers if worker.poll() is None]
         self._look()
         statuses = dict(self._statuses)
+        self._say_that_it_ends()
         self._end_all(signal.SIGTERM, self._plan.grace_s)
         if self._interrupts.first is not None and not failures:
             return _Ended(128 + self._interrupts.first, restart.Kind.STOPPED)
@@ -162,20 +179,27 @@ class Supervisor:
                 return failures
 
     def _end_by_limit(self, limit: LimitReached) -> _Ended:
-        for worker in self._workers:
-            worker.send(signal.SIGUSR1)  # has its stacks written
-        time.sleep(_STACKS_S)
+        stacks.save(self._workers)
+        self._say_that_it_ends()
         self._end_all(signal.SIGTERM, self._plan.grace_s)
         self._pump.finish()
         self._screen.show(())
         self._report.limit(limit)
         return _Ended(EXIT_LIMIT, restart.Kind.LIMIT)
 
+    def _say_that_it_ends(self) -> None:
+        """Leaves word for the workers that nothing is to be waited for: a checkpoint takes all of them."""
+        if self._ending is not None:
+            with contextlib.suppress(OSError):  # a full disk; then they take all of the grace time
+                self._ending.touch()
+
     def _end_all(self, number: signal.Signals, patience_s: float) -> None:
         """Ends every worker: ``number`` at first; SIGKILL after ``patience_s``, or when a person insists."""
         began, insisted = time.monotonic(), self._interrupts.count
         for worker in self._workers:
             worker.send(self._signal_for(worker, number))
+            if worker.poll() is None and stacks.state_of(worker.pid) == "T":
+                worker.kill_group()  # it hears of nothing else
         while len(self._codes()) < len(self._workers):
             if self._interrupts.count > insisted and number != self._interrupts.first:
                 # Ctrl-C while the job is being ended after a failure: hurry, but politely once.

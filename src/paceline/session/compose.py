@@ -22,7 +22,8 @@ from paceline.data.distribute import share_dataset
 from paceline.errors import ConfigurationRefused
 from paceline.files import write_whole
 from paceline.journal.status import Phase, StatusReader
-from paceline.session import configuration, environment, hooks, lookout, state
+from paceline.resume import hooks as resume_hooks
+from paceline.session import checkpoints, configuration, environment, hooks, lookout, state
 from paceline.session.devices import choose_devices
 from paceline.session.observer import SessionObserver
 from paceline.session.script import run_script
@@ -78,9 +79,16 @@ class Session:
         )
         if self.rank == 0:
             self._write_versions()
-        stored = StoredDecisions(Path(self.job["run_dir"]) / "training.json", writes=self.rank == 0, tell=self.tell)
-        observer = SessionObserver(transport, self.journal, watch, stored)
-        hooks.install(strategy, observer, self.tell)
+        keeping = checkpoints.open_directory(self.job, self.rank, self.tell)
+        keeper = None if keeping is None else keeping.keeper(transport, self.journal, self.status, self.attempt_dir)
+        stored = StoredDecisions(
+            Path(self.job["run_dir"]) / "training.json",
+            writes=self.rank == 0,
+            tell=self.tell,
+            also=None if keeping is None else keeping.decisions,
+        )
+        observer = SessionObserver(transport, self.journal, watch, stored, keeper)
+        hooks.install(strategy, observer, self.tell, repeats=keeper is not None)
         configuration.install(self.job, threads_in_effect(), decisions.tell)
         environment.install(decisions.tell)
         save_hooks.install(ChiefWrites(self.rank, self.size, self.status, self.attempt_dir))
@@ -88,6 +96,8 @@ class Session:
         progress.install(observer)
         alike.install(transport)
         one_writer.install(self.rank)
+        if keeper is not None:
+            resume_hooks.install(keeper)
         state.enter(
             state.State(
                 strategy=strategy, rank=self.rank, num_workers=self.size, asked=self.step, transport=transport.name
@@ -98,6 +108,8 @@ class Session:
         code = self._run_script(watch)
         if code == 0:
             guard.check_end(strategy)
+            if keeping is not None:
+                keeping.finish()
             self._meet_at_the_end(list(peers.values()))
         self.journal.event("end", exit_code=code)
         return code

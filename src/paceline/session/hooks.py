@@ -31,13 +31,14 @@ from paceline.training import (
 from paceline.training.making import Observer
 
 
-def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> None:
+def install(strategy: Any, observer: Observer, tell: Callable[[str], None], *, repeats: bool = False) -> None:
     """Makes Keras train under `strategy`, whatever the script does.
 
     Args:
         strategy: The job's strategy.
         observer: Told of what runs.
         tell: Shows a person one line.
+        repeats: Whether data must be the same when the job is started again, also with one worker.
     """
     frames.install()
     constructors.install(strategy, tell)
@@ -48,7 +49,7 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None]) -> N
         reuse_instance_keys()
     decisions.install(tell)
     transport = getattr(strategy, "transport", None)  # None: one process
-    if transport is not None and transport.size > 1:
+    if repeats or (transport is not None and transport.size > 1):
         deterministic.install(decisions.tell)
         draws.install()
     if strategy.num_replicas_in_sync > 1:

@@ -14,6 +14,7 @@ import numpy as np
 from paceline.collectives.transport import Transport
 from paceline.errors import ScriptRefused
 from paceline.journal.status import Phase
+from paceline.resume.keeper import Keeper
 from paceline.session.stored import StoredDecisions
 from paceline.session.watch import StatusWatch
 from paceline.training import agreement, decisions, drift, progress
@@ -37,8 +38,10 @@ class SessionObserver:
         journal: Any,
         watch: StatusWatch,
         stored: StoredDecisions,
+        keeper: Keeper | None = None,
     ) -> None:
         self._stored = stored
+        self._keeper = keeper
         self._transport = transport
         self._journal = journal
         self._watch = watch
@@ -89,6 +92,8 @@ class SessionObserver:
             # Only training needs, and makes, the optimizer's variables.
             if agreement.is_built(model) or (model.built and not self._is_training()):
                 self._agree(model)
+        if self._keeper is not None and self._innermost == "fit":
+            self._keeper.before_step(model)
         self._watch.enter_step()
         self._status.set_phase(_PHASES.get(self._innermost, Phase.STEP))
 
@@ -96,9 +101,12 @@ class SessionObserver:
         """Keeps the status page; checks a model that was only built by its first step."""
         if model in self._due:
             self._agree(model)
-        if self._is_training():
+        if self._keeper is not None and self._is_training():
+            self._count(self._keeper, model, result, steps)
+        elif self._is_training():
             self._step += steps
             self._place += steps
+        if self._is_training():
             now = time.monotonic()
             if now - self._looked_at > _LOOK_EVERY_S:
                 self._looked_at = now
@@ -107,6 +115,20 @@ class SessionObserver:
                 self._step, self._epoch, self._place, self._steps_per_epoch, samples=self._samples, loss=self._loss
             )
         self._status.set_phase(Phase.CALLBACK if self._calls else Phase.SCRIPT)
+
+    def _count(self, keeper: Keeper, model: Any, logs: Any, steps: int) -> None:
+        """Counts steps where a run may go on from a checkpoint."""
+        keeper.step += steps
+        self._place += steps
+        if self._innermost == "fit":
+            keeper.after_step(model, logs, steps)
+            if keeper.fit is not None:
+                self._place = keeper.fit.place
+        else:
+            decisions.tell(
+                "train_on_batch is not part of checkpoints: after an interruption it runs again from its begin"
+            )
+        self._step = keeper.step
 
     def decided(self, model: Any, step: str, choice: Any) -> Any:
         """Returns whether XLA compiles a step, as decided before in this run or now; says so where it does."""

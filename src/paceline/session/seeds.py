@@ -23,4 +23,5 @@ def seed_everything(seed: int) -> None:
     def randbits(num_bits: int) -> int:
         return int.from_bytes(entropy.bytes((num_bits + 7) // 8), "little") >> (-num_bits % 8)
 
+    randbits.paceline_entropy = entropy  # type: ignore[attr-defined]  # a checkpoint keeps its state
     bit_generator.randbits = randbits

@@ -21,13 +21,15 @@ class StoredDecisions:
         path: `RUN_DIR/training.json`.
         writes: Whether this worker writes: the chief does.
         tell: Shows a person one line.
+        also: A second place, in the checkpoint directory, where a run of the same job finds them.
     """
 
-    def __init__(self, path: Path, *, writes: bool, tell: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, *, writes: bool, tell: Callable[[str], None], also: Path | None = None) -> None:
         self._path = path
+        self._also = also
         self._writes = writes
         self._tell = tell
-        self._earlier = self._read()
+        self._earlier = self._read(path) or ({} if also is None else self._read(also))
         self._now = dict(self._earlier)
 
     def decide(self, name: str, value: Any, reason: str) -> tuple[Any, str]:
@@ -43,29 +45,30 @@ class StoredDecisions:
     def _write(self) -> None:
         if not self._writes:
             return
-        try:
-            write_whole(self._path, {"schema": SCHEMA_VERSION, "decisions": self._now})
-        except OSError as error:  # only a later attempt needs it
-            self._tell(f"{self._path} is not written: {error.strerror}; started again, the run may decide otherwise")
+        for path in filter(None, (self._path, self._also)):
+            try:
+                write_whole(path, {"schema": SCHEMA_VERSION, "decisions": self._now})
+            except OSError as error:  # only a later attempt needs it
+                self._tell(f"{path} is not written: {error.strerror}; started again, the run may decide otherwise")
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self, path: Path) -> dict[str, Any]:
         try:
-            text = self._path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            return self._ignored(f"it cannot be read: {error}")
+            return self._ignored(path, f"it cannot be read: {error}")
         try:
             document = json.loads(text)
             if document["schema"] != SCHEMA_VERSION:
-                return self._ignored(f"its schema is {document['schema']!r}, not {SCHEMA_VERSION}")
+                return self._ignored(path, f"its schema is {document['schema']!r}, not {SCHEMA_VERSION}")
             return {
                 str(name): {"value": kept["value"], "reason": str(kept["reason"])}
                 for name, kept in document["decisions"].items()
             }
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            return self._ignored(f"it is damaged ({type(error).__name__}: {error})")
+            return self._ignored(path, f"it is damaged ({type(error).__name__}: {error})")
 
-    def _ignored(self, reason: str) -> dict[str, Any]:
-        self._tell(f"{self._path} is ignored: {reason}; the run decides again")
+    def _ignored(self, path: Path, reason: str) -> dict[str, Any]:
+        self._tell(f"{path} is ignored: {reason}; the run decides again")
         return {}

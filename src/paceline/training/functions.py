@@ -132,6 +132,8 @@ def step_on_batch(
     def one_step(batch: Any, own_share: bool = False) -> Any:
         if kind is Kind.FIT:
             progress.note_rows(batch[0][2] if own_share else total_rows(without_optionals(batch)))
+            if not own_share:
+                progress.note_batch(batch)
         return run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
 
     one_step = tf.autograph.experimental.do_not_convert(one_step)

@@ -23,6 +23,8 @@ def install(owner: Any) -> None:
 
     def following(self: Any) -> Any:
         loop = current_loop()
+        if loop is not None and loop.between is not None:
+            loop.between(self)
         if loop is None or self.steps_per_execution != 1:
             return next(self._epoch_iterator)
         if loop.missing and loop.paused:
@@ -33,7 +35,7 @@ def install(owner: Any) -> None:
             self._steps_seen -= loop.missing - 1
             return _group(loop, loop.done, loop.done, loop.iterator)
         begin, last, iterator = _step(next(self._epoch_iterator))
-        size, limit = loop.pace.following(), self.steps_per_epoch or self._num_batches
+        size, limit = min(loop.pace.following(), loop.most), self.steps_per_epoch or self._num_batches
         # Keras must not be asked for a step behind the last one before that has run: it then begins a new epoch.
         while last < begin + size - 1 and not (limit and last >= limit - 1):
             step = next(self._epoch_iterator, None)

@@ -85,6 +85,8 @@ class Loop:
         iterator: What the last group read.
         missing: How many steps the last group had fewer than it was to have.
         paused: Whether that is because they took long; else the data have ended.
+        between: Called with Keras' iterator before it hands out steps; None: nobody wants to be.
+        most: A group has at most so many steps.
     """
 
     def __init__(self, pace: Pace, epochs: int = 1) -> None:
@@ -94,6 +96,8 @@ class Loop:
         self.has_fixed_shapes = False
         self.is_noted = False
         self.done = 0
+        self.between: Callable[[Any], None] | None = None
+        self.most = _MOST
         self.missing = 0
         self.paused = False
         self._begin: int | None = None

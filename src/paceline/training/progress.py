@@ -7,6 +7,9 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import config
 
+from paceline.data.fingerprint import fingerprint
+from paceline.data.share import leaves, total_rows, without_optionals
+
 
 class _Counters:
     """Variables of this process.
@@ -16,6 +19,7 @@ class _Counters:
         batch: Rows of the batch that the last step was given.
         different: Steps in which workers read different data.
         deadline: When the running group of steps is to pause, in seconds since 1970.
+        mark: Fingerprint of the batch that the last training step was given.
         pauses: Whether the group pauses: some worker's deadline had passed in the last step.
     """
 
@@ -23,6 +27,7 @@ class _Counters:
         with tf.init_scope(), tf.device("/cpu:0"):
             self.rows = tf.Variable(0, dtype=tf.int64, trainable=False, name="paceline_rows")
             self.batch = tf.Variable(0, dtype=tf.int32, trainable=False, name="paceline_batch")
+            self.mark = tf.Variable(-1, dtype=tf.int32, trainable=False, name="paceline_mark")
             self.different = tf.Variable(0, dtype=tf.int64, trainable=False, name="paceline_different")
             self.deadline = tf.Variable(float("inf"), dtype=tf.float64, trainable=False, name="paceline_deadline")
             self.pauses = tf.Variable(False, trainable=False, name="paceline_pauses")
@@ -41,6 +46,33 @@ def _get() -> _Counters:
 def note_rows(total: Any) -> None:
     """Counts the rows of one training step. Called once per process and step. Collective: no."""
     _get().rows.assign_add(tf.cast(total, tf.int64), read_value=False)
+
+
+def set_rows(rows: int) -> None:
+    """Sets how many rows were trained on: a run goes on. Collective: no."""
+    _get().rows.assign(rows)
+
+
+_marks: list[bool] = []
+
+
+def mark_batches() -> None:
+    """Has each training step note a fingerprint of its global batch. Once, before the script."""
+    _marks[:] = [True]
+
+
+def note_batch(batch: Any) -> None:
+    """Notes a fingerprint of a training step's global batch, where that is wanted. Collective: no."""
+    if _marks:
+        dense = without_optionals(batch)
+        with tf.device("/cpu:0"):
+            _get().mark.assign(tf.cast(fingerprint(leaves(dense), total_rows(dense)), tf.int32), read_value=False)
+
+
+def mark_of_batch() -> int | None:
+    """Returns the fingerprint of the last training step's batch, None where none was noted. Collective: no."""
+    mark = int(_get().mark.numpy()) if _counters else -1
+    return None if mark < 0 else mark
 
 
 def noted_rows_of_batch(total: Any) -> Any:

@@ -59,7 +59,7 @@ def _symbolic_build(strategy: Any) -> Callable[..., None]:
         if getattr(strategy, "transport", None) is not None:
             return
         data = data_batch if iterator is None else iterator._distributed_dataset.element_spec
-        spec = tf.nest.map_structure(_spec_of, data)
+        spec = tf.nest.map_structure(spec_of, data)
         has_own_step = type(self).train_step is not keras_trainer.TensorFlowTrainer.train_step
         if type(self).call is keras.Model.call and has_own_step:
             # Nothing to build from: the model is its parts, and its own steps say what becomes of a batch.
@@ -81,7 +81,7 @@ def _symbolic_build(strategy: Any) -> Callable[..., None]:
     return maybe_symbolic_build
 
 
-def _spec_of(part: Any) -> Any:
+def spec_of(part: Any) -> Any:
     """Returns the spec of a part of a batch, which may be a spec; None where Keras has None for it."""
     if part is None or isinstance(part, tf.OptionalSpec):
         return None

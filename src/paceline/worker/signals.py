@@ -11,6 +11,7 @@ TensorFlow installs a C++ handler for SIGTERM when a server is created and swall
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import sys
@@ -27,6 +28,8 @@ _INTERRUPT_S = 6.0
 # peer will complete any more.
 _DEAF_S = 1.5
 _POLL_S = 0.1
+# A scheduler's signal and the launcher's that passes it on are one wish; what comes later is another one.
+_SAME_WISH_S = 1.0
 
 
 class SignalWatch:
@@ -54,6 +57,9 @@ class SignalWatch:
         self._has_peers = has_peers
         self._heard = False
         self._is_leaving = False
+        self._defers: Callable[[], bool] = lambda: False
+        self._deferred_at: float | None = None
+        self._deciding = threading.RLock()  # a handler may interrupt the main thread while it decides
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
         self._thread = threading.Thread(target=self._watch, name="paceline-signals", daemon=True)
@@ -83,7 +89,35 @@ class SignalWatch:
         self._is_leaving = True
         return self._grace_s
 
+    def defer(self, while_: Callable[[], bool]) -> None:
+        """Has SIGTERM wait for the main thread, which ends by itself, while something goes on; see `was_told`.
+
+        A second signal ends the process at once, and the grace time in any case.
+
+        Args:
+            while_: Whether it goes on; called in any thread.
+        """
+        self._defers = while_
+
+    @property
+    def was_told(self) -> bool:
+        """Whether SIGTERM has come and waits for the main thread."""
+        return self._deferred_at is not None
+
+    def _is_deferred(self, number: int) -> bool:
+        """Returns whether this signal, or the one whose echo it is, waits for the main thread."""
+        with self._deciding:
+            now = time.monotonic()
+            if self._deferred_at is not None:
+                return number == signal.SIGTERM and now - self._deferred_at < _SAME_WISH_S
+            if number != signal.SIGTERM or self._is_leaving or not self._defers():
+                return False
+            self._deferred_at = now
+            return True
+
     def _hear(self, number: int, frame: FrameType | None) -> None:
+        if self._is_deferred(number):
+            return
         self._heard = True
         if self._is_leaving:
             return  # the thread ends the process
@@ -94,8 +128,23 @@ class SignalWatch:
     def _watch(self) -> None:
         while numbers := self._receive():
             for number in numbers:
-                if number in (signal.SIGTERM, signal.SIGINT):
-                    self._end(signal.Signals(number))
+                if number not in (signal.SIGTERM, signal.SIGINT):
+                    continue
+                if signal.getsignal(number) == self._hear and self._is_deferred(number):
+                    self._wait_for_main_thread()
+                self._end(signal.Signals(number))
+
+    def _wait_for_main_thread(self) -> None:
+        """Returns after a second signal, or when the grace time is over; by then the process should have ended."""
+        self._on_signal(signal.SIGTERM.name)
+        began = time.monotonic()
+        while (left := self._grace_s - (time.monotonic() - began)) > 0:
+            if select.select([self._reader], [], [], left)[0]:
+                numbers = [n for n in self._receive() if n in (signal.SIGTERM, signal.SIGINT)]
+                if not all(self._is_deferred(number) for number in numbers):
+                    break
+        flush()
+        os._exit(128 + signal.SIGTERM)
 
     def _receive(self) -> bytes:
         try:
@@ -139,6 +188,21 @@ def restore_signals() -> bool:
         Whether it was done: not outside a worker, and not in another thread.
     """
     return _watch is not None and _watch.restore()
+
+
+def defer(while_: Callable[[], bool]) -> None:
+    """Has SIGTERM wait for the main thread, which ends by itself, while something goes on. Outside a worker: nothing.
+
+    Args:
+        while_: Whether it goes on; called in any thread.
+    """
+    if _watch is not None:
+        _watch.defer(while_)
+
+
+def was_told() -> bool:
+    """Returns whether SIGTERM has come and waits for the main thread."""
+    return _watch is not None and _watch.was_told
 
 
 def begin_leaving() -> float:
