@@ -36,11 +36,12 @@ def test_what_json_cannot_say_comes_back_bit_by_bit():
     assert math.copysign(1, through(-0.0)) == -1
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: random.Random(3), lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)]
-)
+GENERATORS = [random.Random, np.random.default_rng, np.random.RandomState]
+
+
+@pytest.mark.parametrize("make", GENERATORS)
 def test_generators_draw_on(make):
-    generator = make()
+    generator = make(3)
     draw = generator.random if hasattr(generator, "random") else generator.rand
     draw()
     kept = {"state": generator}

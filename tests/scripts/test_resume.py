@@ -120,18 +120,20 @@ def test_two_workers_go_on_together(start, two_undisturbed, tmp_path):
     assert last.facts == two_undisturbed.facts
 
 
-KINDS = ["chunks", "rows", "noisy_rows", "repeat", "unknown", "remembers", "endless", "wild", "several", "eager"]
+KINDS = ["rows", "noisy_rows", "repeat", "unknown", "remembers", "endless", "wild", "several", "eager"]
+OFTEN = ["--checkpoint-dir", "ck", "--checkpoint-every", "2steps", "--keep-checkpoints", "9"]
 
 
 @pytest.fixture(scope="module")
 def data_undisturbed(start):
-    return start("resumes_data.py", "--", "none", workers=1, options=KEEP).ok().facts[0]
+    return start("resumes_data.py", *KINDS, workers=1, options=OFTEN).ok().facts[0]
 
 
 @pytest.fixture(scope="module")
 def data_ended(start, tmp_path_factory):
-    options = {"workers": 1, "options": KEEP, "folder": tmp_path_factory.mktemp("data")}
-    return again(start, "resumes_data.py", "--", *KINDS, ends=[KILLED] * len(KINDS), **options)
+    folder = tmp_path_factory.mktemp("data")
+    options = {"workers": 1, "options": OFTEN, "folder": folder, "env": {"KILL": "1"}}
+    return again(start, "resumes_data.py", *KINDS, ends=[KILLED] * len(KINDS), **options)
 
 
 @pytest.mark.support(feature="exact resume, every kind of data", strategy="one-device", transport="none")
@@ -156,32 +158,31 @@ def test_data_that_do_not_come_back_are_named(data_ended):
 
 @pytest.mark.support(feature="resume with another number of workers", strategy="multi-worker", transport="mpi")
 def test_another_number_of_workers_goes_on(start, tmp_path):
-    options = {"options": KEEP, "env": {"ONLY": "plain"}}
-    whole = start("resumes_data.py", "--", "none", workers=1, **options).ok().facts[0]["plain"]
-    options["folder"] = tmp_path
-    assert start("resumes_data.py", "--", "plain", workers=2, **options).code == KILLED
-    assert start("resumes_data.py", "--", "plain", workers=1, **options).code == KILLED
-    last = start("resumes_data.py", "--", "plain", workers=4, **options).ok()
-    assert last.notes("the checkpoint was written by 1 workers, now there are 4")
+    whole = start("resumes_data.py", "plain", workers=1, env={"EPOCHS": "3"}).ok().facts[0]["plain"]
+    options = {"options": OFTEN, "env": {"KILL": "2"}, "folder": tmp_path}
+    assert start("resumes_data.py", "plain", workers=2, **options).code == KILLED
+    assert start("resumes_data.py", "plain", workers=1, **options).code == KILLED
+    last = start("resumes_data.py", "plain", workers=4, **options).ok()
+    assert last.notes("the checkpoint was written by 1 worker, now there are 4")
     assert last.same("plain")[2:4] == whole[2:4]
     # Sums of other parts are rounded differently; a sample more or less would show in the third digit.
     assert last.same("plain")[1]["loss"] == pytest.approx(whole[1]["loss"], rel=1e-4)
 
 
 @pytest.mark.support(feature="exact resume", strategy="mirrored", transport="none")
-def test_replicas_of_one_process_and_shares_of_a_checkpoint(start, tmp_path):
-    options = {"options": [*KEEP, "--replicas-per-worker", "2"], "env": {"ONLY": "chunks"}, "workers": 1}
-    whole = start("resumes_data.py", "--", "none", **options).ok().facts[0]
-    ends = [KILLED, KILLED]
-    *_, last = again(start, "resumes_data.py", "--", "chunks", ends=ends, folder=tmp_path, **options)
-    assert last.facts[0] == whole
+def test_replicas_of_one_process(start, tmp_path):
+    options = {"options": [*OFTEN, "--replicas-per-worker", "2"], "workers": 1}
+    whole = start("resumes_data.py", "chunks", **options).ok().facts
+    options |= {"folder": tmp_path, "env": {"KILL": "1"}}
+    *_, last = again(start, "resumes_data.py", "chunks", ends=[KILLED], **options)
+    assert last.facts == whole
 
 
 @pytest.mark.support(feature="exact resume", strategy="multi-worker", transport="ring")
 def test_over_ring_and_written_in_shares(start, tmp_path):
-    keep = [*KEEP, "--communication", "ring", "--checkpoint-writers", "sharded"]
-    options = {"options": keep, "env": {"ONLY": "chunks"}}
-    whole = start("resumes_data.py", "--", "none", **options).ok().facts
-    *_, last = again(start, "resumes_data.py", "--", "chunks", ends=[KILLED, KILLED], folder=tmp_path, **options)
+    options = {"options": [*OFTEN, "--communication", "ring", "--checkpoint-writers", "sharded"]}
+    whole = start("resumes_data.py", "chunks", **options).ok().facts
+    options |= {"folder": tmp_path, "env": {"KILL": "1"}}
+    *_, last = again(start, "resumes_data.py", "chunks", ends=[KILLED], **options)
     assert last.facts == whole
     assert len(list(max(tmp_path.glob("ck/step-*")).glob("*.safetensors"))) == 2

@@ -58,7 +58,7 @@ def restore(
         if type(callback).__name__ != saved["class"]:
             tell(f"callback {place} is {type(callback).__name__}, in the checkpoint {saved['class']}: it begins anew")
             continue
-        excluded = _of_a_worker(callback)
+        excluded = _not_given_back(callback)
         for name, value in saved["state"].items():
             if name not in excluded:
                 setattr(callback, name, replaced(getattr(callback, name, None), decode(value, arrays)))
@@ -67,9 +67,11 @@ def restore(
 def _attributes(callback: Any) -> dict[str, Any]:
     if isinstance(callback, keras.callbacks.ProgbarLogger):
         return {}
-    excluded = _NOT_STATE | _of_a_worker(callback)
+    excluded = _NOT_STATE | _not_given_back(callback)
     return {name: value for name, value in vars(callback).items() if name not in excluded}
 
 
-def _of_a_worker(callback: Any) -> set[str]:
-    return {name for owner, names in _OF_A_WORKER.items() if isinstance(callback, owner) for name in names}
+def _not_given_back(callback: Any) -> set[str]:
+    # Keras turns its sign when it first learns what is better, and will do so again (Keras 3.10 to 3.15).
+    turned = {"min_delta"} if hasattr(callback, "_set_monitor_op") else set()
+    return turned | {name for owner, names in _OF_A_WORKER.items() if isinstance(callback, owner) for name in names}

@@ -10,22 +10,42 @@ from typing import Any
 from keras.src.backend.tensorflow import trainer as keras_trainer
 from keras.src.callbacks.callback_list import CallbackList
 
+from paceline.resume import told
 from paceline.resume.fits import Built, Fit
 from paceline.resume.keeper import Keeper
 from paceline.resume.position import Followed
-from paceline.training import progress
+from paceline.training import decisions, own_loop, progress
 from paceline.training.pace import current_loop
 
 
-def install(keeper: Keeper) -> None:
-    """Puts the hooks in place, around all others. Once per worker, before the script."""
+def install(keeper: Keeper, strategy: Any) -> None:
+    """Puts the hooks in place, around all others. Once per worker, before the script.
+
+    Args:
+        keeper: Takes checkpoints.
+        strategy: The job's.
+    """
     progress.mark_batches()
+    strategy.around_run = _telling(strategy.around_run)
     trainer = keras_trainer.TensorFlowTrainer
     trainer.fit = _fit(keeper, trainer.fit)
     trainer._get_metrics_result_or_logs = _with_last_logs(keeper, trainer._get_metrics_result_or_logs)
     _follow(keeper, keras_trainer.TFEpochIterator)
     CallbackList.on_train_begin = _on_train_begin(keeper, CallbackList.on_train_begin)
     CallbackList.on_epoch_begin = _on_epoch_begin(keeper, CallbackList.on_epoch_begin)
+
+
+def _telling(original: Any) -> Any:
+    @functools.wraps(original)
+    def around_run(function: Any) -> Any:
+        if own_loop.is_own(function):
+            decisions.tell(
+                "a loop of the script's own (strategy.run) is not part of checkpoints: after an interruption it runs "
+                "again from its begin"
+            )
+        return original(function)
+
+    return around_run
 
 
 def _fit(keeper: Keeper, original: Any) -> Any:
@@ -112,7 +132,7 @@ def _on_train_begin(keeper: Keeper, original: Any) -> Any:
             fit.set_callbacks(keeper.tell)
             self.model._initial_epoch = int(fit.saved.meta["epoch"])
         else:
-            keeper.tells_what_is_not_exact(fit)
+            told.what_is_not_exact(fit)
 
     return on_train_begin
 

@@ -14,10 +14,10 @@ from paceline.checkpoint_dir.layout import fit_name
 from paceline.collectives.transport import Transport
 from paceline.errors import EXIT_PREEMPTED, PacelineError
 from paceline.journal.status import Phase
+from paceline.resume import told
 from paceline.resume.earlier import Earlier
 from paceline.resume.fits import Built, Fit
 from paceline.resume.interval import Interval
-from paceline.training import decisions
 
 #: Workers look about this often whether somebody was told to end, and whether a checkpoint is due.
 _AGREE_EVERY_S = 1.0
@@ -53,6 +53,7 @@ class Keeper:
         shares: Whether each worker writes a part of a checkpoint.
 
     Attributes:
+        tell: Shows a person one line.
         step: The job step: training steps since the job began.
     """
 
@@ -69,6 +70,7 @@ class Keeper:
         self._looks = True  # whether an earlier attempt may have left something for the next fit
         self._agree_at, self._agreed_at, self._agreed_step = 0, time.monotonic(), 0
         self._written_at = time.monotonic()
+        self.tell = worker.tell
         self.step = 0
         self.fit: Fit | None = None
 
@@ -82,19 +84,6 @@ class Keeper:
         """Whether a fit runs that looks between its steps whether it is to end; asked from any thread."""
         fit = self.fit
         return fit is not None and not fit.only_builds
-
-    def tell(self, text: str) -> None:
-        """Shows a person one line."""
-        self._worker.tell(text)
-
-    def tells_what_is_not_exact(self, fit: Fit) -> None:
-        """Says at its begin what of a fit may not come back as it was. Collective: no."""
-        if fit.training is not None and fit.training.calls_python and fit.training.kind != "PyDataset":
-            decisions.tell(
-                f"{fit.model.name}: its data ({fit.training.kind}) call Python. After an interruption they are read "
-                "again up to their place, and compared; where they give something else (the time, a generator that "
-                "nobody seeds), the epoch is begun again"
-            )
 
     # -- fits ------------------------------------------------------------------------------------
 
@@ -115,31 +104,26 @@ class Keeper:
         """Says that a fit goes on from a checkpoint."""
         assert fit.saved is not None  # noqa: S101  for mypy
         where = self._where(fit)
-        self.step = fit.saved.step
+        self._continues_at(fit.saved.step)
         self._worker.journal.event("resumed", step=self.step, **{"from": where})
-        before = fit.saved.num_workers
-        if before != self._transport.size:
-            decisions.tell(
-                f"the checkpoint was written by {before} workers, now there are {self._transport.size}: weights, "
-                "optimizer, order of the data and learning rate are the same; dropout strikes other places, and sums "
-                "are rounded differently"
-            )
+        told.another_number(fit.saved.num_workers, self._transport.size)
         if self._is_chief:
-            self._worker.tell(
-                f"{fit.model.name}: fit {fit.number} goes on from step {self.step} (epoch "
-                f"{fit.saved.meta['epoch'] + 1}, after {fit.saved.meta['place']} of its steps), from {where}"
-            )
+            self.tell(told.goes_on(fit, where))
 
     def had_ended(self, fit: Fit) -> Any:
         """Returns the History of a fit that was run to make its model only; its end is the checkpoint's."""
         assert fit.saved is not None  # noqa: S101  for mypy
         where = self._where(fit)
-        history = fit.give_back(where, self._worker.tell)
-        self.step = int(fit.saved.meta["step"])
+        history = fit.give_back(where, self.tell)
+        self._continues_at(int(fit.saved.meta["step"]))
         self._worker.journal.event("resumed", step=self.step, fit=fit.number, **{"from": where})
         if self._is_chief:
-            self._worker.tell(f"{fit.model.name}: fit {fit.number} had ended: its end is taken from {where}")
+            self.tell(f"{fit.model.name}: fit {fit.number} had ended: its end is taken from {where}")
         return history
+
+    def _continues_at(self, step: int) -> None:
+        self.step = self._agreed_step = step
+        self._agreed_at, self._agree_at = time.monotonic(), step
 
     def _where(self, fit: Fit) -> str:
         assert fit.saved is not None  # noqa: S101  for mypy
@@ -176,9 +160,7 @@ class Keeper:
             SystemExit: Somebody was told to end, and there is a checkpoint now.
         """
         fit = self.fit
-        if fit is None or fit.training is None or fit.training.epoch_iterator is not epoch_iterator:
-            return
-        if fit.only_builds:
+        if fit is None or fit.only_builds or fit.training is None or fit.training.epoch_iterator is not epoch_iterator:
             return
         if fit.is_waiting:
             self._catch_up(fit, epoch_iterator)
@@ -222,25 +204,17 @@ class Keeper:
 
     def _catch_up(self, fit: Fit, epoch_iterator: Any) -> None:
         """Puts the data in place, at another checkpoint where they are others. Collective: yes."""
-        same = fit.come_back(self._worker.tell)
+        same = fit.come_back(self.tell)
         different = int(self._transport.all_reduce_host(np.array([same is False], np.int64))[0])
         if different:
             assert fit.saved is not None  # noqa: S101  for mypy
-            kind = fit.training.kind if fit.training is not None else ""
             older = self._earlier.begin_of_epoch(fit.saved)
-            text = f"the data ({kind}) did not come back as they were before the checkpoint of step {fit.saved.step}: "
-            if older is None:
-                self._worker.tell(
-                    text + "training goes on from there with what they give now; some samples may come twice or never"
-                )
-            else:
-                self._worker.tell(text + f"the epoch is begun again, from step {older.step}")
+            self.tell(told.different_data(fit, None if older is None else older.step))
+            if older is not None:
                 fit.saved = older
-                fit.come_back(self._worker.tell)
+                fit.come_back(self.tell)
         fit.pass_over(epoch_iterator)
-        fit.set_callbacks(self._worker.tell)
-
-    # -- checkpoints -----------------------------------------------------------------------------
+        fit.set_callbacks(self.tell)
 
     def _take(self, fit: Fit, *, waits: bool = False) -> None:
         """Takes a checkpoint: training waits for the copy, with `waits` for all of it."""
@@ -260,21 +234,26 @@ class Keeper:
             self._worker.status.set_phase(phase)
         self._written_at = time.monotonic()
         if self._is_chief and self._interval.costs(self._written_at - began):
-            self._worker.tell(f"checkpoints: {self._interval.describe()}, one costs {self._written_at - began:.2f} s")
+            self.tell(f"checkpoints: {self._interval.describe()}, one costs {self._written_at - began:.2f} s")
 
     def _write_share(self, fit: Fit) -> None:
         """Writes this worker's part; training waits. Collective: yes."""
         tensors, meta = fit.capture(is_chief=self._is_chief)
         rank, size = self._transport.rank, self._transport.size
-        mine = {name: tensors[name] for name in sorted(tensors, key=lambda n: (-tensors[n].nbytes, n))[rank::size]}
+        # What callbacks and data know is the chief's; of variables each worker has the same.
+        names = [name for name in tensors if not name.startswith("state/")]
+        names = sorted(names, key=lambda name: (-tensors[name].nbytes, name))[rank::size]
+        names += [name for name in tensors if self._is_chief and name.startswith("state/")]
+        mine = {name: tensors[name] for name in names}
         try:
             written = self._store.write(
                 self.step, mine, {**meta, "step": self.step}, (rank, size), self._transport.barrier
             )
         except PacelineError as error:
-            self._worker.tell(f"no checkpoint of step {self.step}; training goes on. {error.render()}")
+            self.tell(f"no checkpoint of step {self.step}; training goes on. {error.render()}")
         else:
-            self._written(written)
+            if self._is_chief:
+                self._written(written)
 
     def _written(self, written: Written) -> None:
         self._worker.journal.event(
@@ -291,7 +270,7 @@ class Keeper:
         self._transport.barrier()  # who left first would be a failure to the others
         self._worker.journal.event("preempted", step=self.step)
         if self._is_chief:
-            self._worker.tell(f"told to end, at step {self.step}; the same command goes on from the last checkpoint")
+            self.tell(f"told to end, at step {self.step}; the same command goes on from the last checkpoint")
         raise SystemExit(EXIT_PREEMPTED)
 
     def ends(self, fit: Fit) -> None:
@@ -308,7 +287,7 @@ class Keeper:
                 tensors, meta = fit.capture(is_chief=True)
                 self._written(self._store.write_fit(fit.number, tensors, {**meta, "step": self.step}))
         except PacelineError as error:
-            self._worker.tell(f"how fit {fit.number} ended is not kept; training goes on. {error.render()}")
+            self.tell(f"how fit {fit.number} ended is not kept; training goes on. {error.render()}")
         finally:
             self._worker.status.set_phase(phase)
         asked = self._transport.all_reduce_host(np.array([self._worker.was_told_to_end()], np.int64))

@@ -116,6 +116,7 @@ class Followed:
         """
         began = time.monotonic()
         self._replay(saved, tell)
+        self._waiting = self.epoch_iterator._current_iterator = None
         self.epoch_iterator._num_batches = saved["num_batches"]
         self.seen_before = saved["seen_before"]
         self._memory.restore(saved["memory"])

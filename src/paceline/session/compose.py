@@ -97,7 +97,7 @@ class Session:
         alike.install(transport)
         one_writer.install(self.rank)
         if keeper is not None:
-            resume_hooks.install(keeper)
+            resume_hooks.install(keeper, strategy)
         state.enter(
             state.State(
                 strategy=strategy, rank=self.rank, num_workers=self.size, asked=self.step, transport=transport.name

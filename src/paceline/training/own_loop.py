@@ -30,13 +30,18 @@ def leave_as_it_is(function: Any) -> None:
     setattr(function, _OURS, True)
 
 
+def is_own(function: Any) -> bool:
+    """Returns whether what `strategy.run` is given is a step of the script's own loop, not of Keras' loops."""
+    return not getattr(function, _OURS, False) and current.current_step() is None
+
+
 def around_run(function: Any) -> Any:
     """Returns what `strategy.run` is to run instead of a script's function.
 
     A `tf.function` is wrapped on the inside: what a step does must be part of the graph
     that is traced once and run many times.
     """
-    if getattr(function, _OURS, False) or current.current_step() is not None:
+    if not is_own(function):
         return function
     _refuse_legacy_keras(function)
     if isinstance(function, polymorphic_function.Function):

@@ -130,6 +130,7 @@ drawn = [random.random(), np.random.random(), np.random.default_rng().random(), 
 drawn.append(float(keras.random.uniform([])))
 here("between")
 second, epochs = model_of(4, 0.01), Epochs()
+second.build((None, 6))  # for BackupAndRestore; the first one is built by its first batch
 two = second.fit(
     x,
     y,
