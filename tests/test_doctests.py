@@ -8,7 +8,16 @@ import pytest
 
 import paceline
 
-ROOMS = ("cli", "cluster", "doctor", "journal", "launch", "worker")  # walking over all would import hot rooms
+ROOMS = (
+    "cli",
+    "cluster",
+    "doctor",
+    "explain",
+    "failures",
+    "journal",
+    "launch",
+    "worker",
+)  # walking over all would import hot rooms
 MODULES = [
     "paceline.errors",
     "paceline.session.calls",

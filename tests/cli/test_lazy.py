@@ -43,6 +43,7 @@ def test_all_options_of_the_command_line():
         ],
         "tune": ["--communication", "--json", "--quick", "--workers"],
         "cluster": [],
+        "explain": ["--all", "--attempt", "--json", "--limit", "names"],
         "doctor": ["--json"],
         "cluster show": ["--json"],
         "cluster check": ["--json", "text"],

@@ -22,6 +22,7 @@ EXIT_INTERRUPTED = 130  # 128 + SIGINT
 COMMANDS = {
     "run": Entry("paceline.cli.run", "Train a script on N workers."),
     "tune": Entry("paceline.cli.tune", "Measure how workers sum fastest here, and keep it."),
+    "explain": Entry("paceline.cli.explain", "Say of a log or a run which worker failed first and why."),
     "cluster": Entry("paceline.cli.cluster", "Show or check who takes part."),
     "doctor": Entry("paceline.cli.doctor", "Say whether this machine is fit to train."),
 }

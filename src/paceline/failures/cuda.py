@@ -119,7 +119,7 @@ ROWS = (
     Row(
         "cudnn-version",
         _CAUSE,
-        r"Loaded runtime CuDNN library: (?P<loaded>[\d.]+).* but source was compiled with: ?(?P<built>[\d.]+)",
+        r"Loaded runtime CuDNN library: (?P<loaded>[\d.]+).* but source was compiled with:? (?P<built>[\d.]+)",
         "cuDNN {loaded} was found, TensorFlow needs {built} or newer.",
         "pip install 'tensorflow[and-cuda]' in a new environment; unset LD_LIBRARY_PATH",
         "https://github.com/tensorflow/models/issues/3835",

@@ -54,7 +54,8 @@ def _alternatives(pattern: str, position: int) -> tuple[Needles, int]:
 
 def _item(pattern: str, position: int, sequence: _Sequence) -> int:
     """Reads one character, set or group with what repeats it; returns the place behind it."""
-    char, needles, literal = pattern[position], (), ""
+    char, literal = pattern[position], ""
+    needles: Needles = ()
     if char == "\\":
         escaped = pattern[position + 1]
         literal, position = ("" if escaped.isalnum() else escaped), position + 2

@@ -76,8 +76,8 @@ ROWS = (
     Row(
         "http-denied",
         _CAUSE,
-        r"HTTP Error (?P<code>40[13]|429)|(?P<code2>40[13]|429) Client Error",
-        "A server refuses a download: no rights, or too many requests.",
+        r"HTTP Error (?P<code>\d{3})|\b(?P<code2>4\d\d) Client Error",
+        "A server refuses a download (HTTP {code}): 401 and 403 no rights, 404 not there, 429 too many requests.",
         "log in to it, or download once and read from a disk",
         _PY + "urllib.error.html",
     ),
@@ -108,7 +108,7 @@ ROWS = (
     Row(
         "connection-timed-out",
         _CAUSE,
-        r"Connection timed out|\[Errno 110\]",
+        r"Connection timed out",
         "Another host does not answer: a firewall drops the packets, or the host is down.",
         "nc -vz HOST PORT; open the port in the firewall",
         _PY + "errno.html",

@@ -45,11 +45,14 @@ ROWS = (
         "A key is not there: {text}. In a dictionary, a data frame, or os.environ.",
         "print the keys before that line",
     ),
-    _of(
+    Row(
         "none-attribute",
-        r"AttributeError: 'NoneType' object|TypeError: 'NoneType' object",
+        _CAUSE,
+        r"^(?:Attribute|Type)Error: 'NoneType' object (?P<text>.*)",
         "A value is None where an object is needed: a function returned nothing, or a file was not read.",
         "print the value before that line",
+        _PY,
+        is_general=True,
     ),
     _of(
         "attribute-error",
@@ -85,7 +88,7 @@ ROWS = (
         "assertion",
         "AssertionError",
         "An assertion of the script, or of a library, failed: {text}.",
-        "look at that line",
+        "look at the script's line below",
     ),
     _of(
         "division",
@@ -123,7 +126,7 @@ ROWS = (
         "not-implemented",
         "NotImplementedError",
         "What is asked for does not exist there: {text}.",
-        "look at that line; another method, or another version of the library",
+        "look at the script's line below; another method, or another version of the library",
     ),
     _of(
         "pool-broken",
@@ -180,7 +183,9 @@ ROWS = (
         "A value is not what is expected: {text}.",
         "print the value before that line",
     ),
-    _of("runtime-error", "RuntimeError", "{text}", "look at that line"),
+    _of(
+        "runtime-error", "RuntimeError", "The script, or a library, gave up: {text}.", "look at the script's line below"
+    ),
     _of(
         "os-error",
         "OSError|IOError|ConnectionError|URLError|HTTPError",
@@ -191,6 +196,6 @@ ROWS = (
         "other-exception",
         r"[A-Z]\w*(?:Error|Exception|Failure|Fault|Timeout|Exit|Interrupt)|Exception|StopIteration",
         "The script ended with an exception: {text}.",
-        "look at that line",
+        "look at the script's line below",
     ),
 )
