@@ -13,7 +13,8 @@ TARGET = Path(__file__).resolve().parents[1] / "docs" / "failures.md"
 HEAD = """\
 # Known failures
 
-Made by `python scripts/failures.py` from `src/paceline/failures/`; do not edit it. `paceline explain LOGFILE` looks for these lines.
+Made by `python scripts/failures.py` from `src/paceline/failures/`; do not edit it. `paceline explain LOGFILE` looks
+for these lines.
 A *cause* may be why a job failed; a *consequence* is what others saw of it; *noise* says nothing and is skipped.
 `<words>` are taken from the line.
 """

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from paceline.errors import EXIT_REFUSED, LimitReached
-from paceline.failures.row import Kind, fill
-from paceline.failures.table import find
 from paceline.journal.status import Status
 from paceline.launch import verdict
 from paceline.launch.output import OutputPump
@@ -149,12 +147,15 @@ def last_lines(failure: verdict.Failure, stderr_tail: Sequence[str]) -> list[str
 
 
 def likely(failure: verdict.Failure, lines: Sequence[str]) -> list[str]:
-    """Returns what the table of known lines says of a failure, in one line; nothing where it knows no more than they say.
+    """Returns what the table of known lines says of a failure, in one line; nothing where it knows no more.
 
     Args:
         failure: The one that came first.
         lines: What explains it, as it is shown.
     """
+    from paceline.failures.row import Kind, fill
+    from paceline.failures.table import find
+
     if failure.code == EXIT_REFUSED:  # says itself what to do
         return []
     for line in lines:
