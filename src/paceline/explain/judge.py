@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -45,12 +44,12 @@ class Explanation:
     @property
     def meaning(self) -> str:
         """What has happened."""
-        return "" if self.first is None else fill(self.first.row.meaning, groups_of(self.first))
+        return "" if self.first is None else fill(self.first.row.meaning, self.first.groups)
 
     @property
     def fix(self) -> str:
         """What to do."""
-        return "" if self.first is None else fill(self.first.row.fix, groups_of(self.first))
+        return "" if self.first is None else fill(self.first.row.fix, self.first.groups)
 
     def to_json(self) -> dict[str, Any]:
         """Returns it for a program."""
@@ -87,16 +86,6 @@ def _hit(hit: Hit) -> dict[str, Any]:
     }
 
 
-def groups_of(hit: Hit) -> dict[str, str | None]:
-    """Returns what a row's pattern found in a line; ``rank2`` counts as ``rank`` where that is empty."""
-    match = hit.row.search(hit.text) or re.match("", "")
-    groups: dict[str, str | None] = {} if match is None else dict(match.groupdict())
-    for name in list(groups):
-        if name[-1].isdigit() and groups[name]:
-            groups[name[:-1]] = groups[name]
-    return groups
-
-
 def judge(scan: Scan, worker: str | None = None) -> Explanation:
     """Returns the first cause among what was seen, or else the first consequence.
 
@@ -111,7 +100,7 @@ def judge(scan: Scan, worker: str | None = None) -> Explanation:
     after = [one for one in seen if one.first.row.kind is Kind.CONSEQUENCE]
     noise = [one for one in seen if one.first.row.kind is Kind.NOISE]
     # Of consequences, those say more that name the worker that was lost.
-    candidates = causes or [one for one in after if groups_of(one.first).get("rank")] or after
+    candidates = causes or [one for one in after if one.first.groups.get("rank")] or after
     if not candidates:
         return Explanation(None, "", "place", noise=noise, looked_at=scan.readings)
     fatal = [one for one in candidates if not _is_survived(scan, one)] or candidates
@@ -126,7 +115,7 @@ def judge(scan: Scan, worker: str | None = None) -> Explanation:
 
 def who_failed(hit: Hit) -> str:
     """Returns the worker that a line tells of: the one that it names, or the one that printed it."""
-    groups = groups_of(hit)
+    groups = hit.groups
     rank, host = groups.get("rank"), groups.get("host")
     name = f"worker {rank}" if rank else f"worker {hit.worker}" if hit.worker.isdecimal() else hit.worker
     on = f" on {host}" if name and host and family_of(hit.row) in {"slurm", "mpi", "paceline"} else ""

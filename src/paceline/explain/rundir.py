@@ -9,7 +9,7 @@ from pathlib import Path
 
 from paceline.errors import UsageError
 from paceline.explain.judge import Explanation, judge
-from paceline.explain.scan import Frame, Hit, Scan
+from paceline.explain.scan import Frame, Hit, Scan, groups_in
 from paceline.failures.row import Row
 from paceline.failures.table import find
 from paceline.journal import reader
@@ -140,6 +140,7 @@ def _hit_of(error: Event, rank: int, directory: Path) -> Hit | None:
         number=0,
         moment=None,
         script=_frame_of(lines),
+        groups=groups_in(row, line),
     )
 
 

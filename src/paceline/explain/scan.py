@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -51,6 +51,7 @@ class Hit:
         order: Sorts hits by file and place.
         number: Its number in the file, from 1; 0: not known, because the middle was not read.
         script: The script's own line in the traceback that it ends, where there is one.
+        groups: What the row's pattern found in it; ``rank2`` counts as ``rank``, where that is empty.
     """
 
     row: Row
@@ -61,6 +62,7 @@ class Hit:
     number: int
     moment: Moment | None
     script: Frame | None = None
+    groups: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass
@@ -70,6 +72,16 @@ class Seen:
     first: Hit
     last: Hit
     count: int = 1
+
+
+def groups_in(row: Row, text: str) -> dict[str, str | None]:
+    """Returns what a row's pattern finds in a line, each cut off where it is long."""
+    match = row.search(text)
+    groups = {} if match is None else {name: found and found[:500] for name, found in match.groupdict().items()}
+    for name, found in list(groups.items()):
+        if name[-1].isdigit() and found:
+            groups[name[:-1]] = found
+    return groups
 
 
 @dataclass
@@ -232,6 +244,7 @@ class Scan:
             number=reading.num_lines if self._is_numbered else 0,
             moment=line.moment or self._moment_before(worker, line.worker),
             script=frame,
+            groups=groups_in(row, line.text),
         )
         known = self.seen.get((row.name, worker))
         if known is None:
