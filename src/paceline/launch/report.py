@@ -6,7 +6,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from paceline.errors import LimitReached
+from paceline.errors import EXIT_REFUSED, LimitReached
 from paceline.journal.status import Status
 from paceline.launch import restart, verdict
 from paceline.launch.output import OutputPump
@@ -128,6 +128,7 @@ class Report:
         for rank in ended_ranks:
             phase = verdict.describe_phase(statuses.get(rank, Status()))
             lines.append(f"  worker {rank} was ended; it was in {phase}")
+        lines += likely(first, explanation)
         lines.append(f"  output:   {self._directory / f'worker-{first.rank}'}")
         self._screen.say("\n".join(lines))
 
@@ -200,6 +201,27 @@ def last_lines(failure: verdict.Failure, stderr_tail: Sequence[str]) -> list[str
     if failure.error is not None and (text := str(failure.error.fields.get("traceback", ""))):
         return text.rstrip("\n").split("\n")[-_SHOWN_LINES:]
     return list(stderr_tail)[-_SHOWN_LINES:]
+
+
+def likely(failure: verdict.Failure, lines: Sequence[str]) -> list[str]:
+    """Returns what the table of known lines says of a failure, in one line; nothing where it knows no more.
+
+    Args:
+        failure: The one that came first.
+        lines: What explains it, as it is shown.
+    """
+    from paceline.failures.row import Kind, fill
+    from paceline.failures.table import find
+
+    if failure.code == EXIT_REFUSED:  # says itself what to do
+        return []
+    for line in lines:
+        row = find(line)
+        if row is not None and row.kind is Kind.CAUSE and not row.is_general:
+            match = row.search(line)
+            groups = match.groupdict() if match is not None else {}
+            return [f"  likely:   {fill(row.meaning, groups)} Fix: {fill(row.fix, groups)}"]
+    return []
 
 
 def _ranks(ranks: Sequence[int]) -> str:
