@@ -5,7 +5,9 @@ import random
 
 import numpy as np
 import pytest
+from numpy.random import bit_generator
 
+from paceline.resume import randoms
 from paceline.resume.plain import NotPlain, decode, encode, replaced
 
 VALUES = [
@@ -52,6 +54,13 @@ def test_generators_draw_on(make):
     assert [again.random() if hasattr(again, "random") else again.rand() for _ in range(3)] == expected
     same = replaced(generator, decode(encoded, arrays)["state"])
     assert same is generator and [draw() for _ in range(3)] == expected
+
+
+def test_neither_way_asks_for_entropy(monkeypatch):
+    monkeypatch.setattr(bit_generator, "randbits", pytest.fail)
+    arrays = {}
+    encoded = encode([make(3) for make in GENERATORS] + [randoms.capture()["numpy"]], arrays, "v")
+    assert len(decode(encoded, arrays)) == 4
 
 
 @pytest.mark.parametrize("value", [object(), [object()], {"a": print}, np.array([object()]), np.array(["a"])], ids=str)

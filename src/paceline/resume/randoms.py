@@ -19,10 +19,10 @@ OF_PYTHON = ("python", "numpy")
 
 def capture() -> dict[str, Any]:
     """Returns the states of Python's, NumPy's, TensorFlow's and Keras' own random numbers. Collective: no."""
-    # A copy: what is handed out must not change.
+    # Copies, as what is handed out must not change. With a seed: one without asks for entropy, which scripts draw from.
     python = random.Random()  # noqa: S311  no secret
     python.setstate(random.getstate())
-    numpy = np.random.RandomState()
+    numpy = np.random.RandomState(0)
     numpy.set_state(np.random.get_state())  # noqa: NPY002  the generator that scripts share
     states: dict[str, Any] = {"python": python, "numpy": numpy}
     entropy = getattr(bit_generator.randbits, "paceline_entropy", None)
