@@ -28,7 +28,9 @@ def failure(code, error=None):
         (137, None, 1, Kind.MEMORY),
         (1, "MemoryError", 0, Kind.MEMORY),
         (1, "ResourceExhaustedError", 0, Kind.MEMORY),
-        (139, None, 0, Kind.KILLED),
+        (139, None, 0, Kind.CRASHED),
+        (134, None, 0, Kind.CRASHED),
+        (129, None, 0, Kind.KILLED),
         (1, "UnavailableError", 0, Kind.LOST),
         (124, None, 0, Kind.LIMIT),
         (143, None, 0, Kind.PREEMPTED),
@@ -48,7 +50,7 @@ def test_what_is_never_started_again(kind):
     assert not decide(history((kind, 5)), 10).again
 
 
-@pytest.mark.parametrize("kind", [Kind.KILLED, Kind.LOST, Kind.LIMIT, Kind.MEMORY, Kind.PREEMPTED])
+@pytest.mark.parametrize("kind", [Kind.KILLED, Kind.CRASHED, Kind.LOST, Kind.LIMIT, Kind.MEMORY, Kind.PREEMPTED])
 def test_what_is_started_again(kind):
     choice = decide(history((kind, 5)), 1)
     assert choice.again and choice.wait_s == FIRST_WAIT_S
@@ -75,9 +77,16 @@ def test_memory_that_runs_out_twice_in_one_place_runs_out_again():
 
 
 def test_three_attempts_in_one_place_are_enough():
-    assert decide(history((Kind.KILLED, 7), (Kind.KILLED, 7)), 10).again
-    choice = decide(history((Kind.KILLED, 7), (Kind.LIMIT, 7), (Kind.KILLED, 3)), 10)
+    assert decide(history((Kind.CRASHED, 7), (Kind.CRASHED, 7)), 10).again
+    choice = decide(history((Kind.CRASHED, 7), (Kind.LIMIT, 7), (Kind.CRASHED, 3)), 10)
     assert not choice.again and "3 attempts in a row" in choice.reason
+    assert decide(history((Kind.CRASHED, 7), (Kind.CRASHED, 7), (Kind.CRASHED, 8)), 10).again
+
+
+def test_who_kills_workers_from_outside_may_do_so_as_often_as_the_budget_says():
+    ends = [(Kind.KILLED, 7)] * 8
+    assert decide(history(*ends), 8).again
+    assert not decide(history(*ends), 7).again
 
 
 def test_the_wait_doubles_in_one_place_and_begins_anew_with_progress():

@@ -9,18 +9,22 @@ refused     2, 70 or 78: usage, an error of ours, what cannot work              
 script      an exception of the script, or an exit code of its own                no: it would come again
 memory      the kernel killed a worker for want of memory; MemoryError;           once; not a second time at
             ResourceExhaustedError                                                the same place
-killed      ended by a signal that nobody here has sent                           yes
+killed      ended by SIGKILL or another signal that nobody here has sent          yes
+crashed     ended by a signal of its own: SIGSEGV, SIGABRT, SIGBUS, SIGILL,       yes, but not at the third time in
+            SIGFPE                                                                one place
 lost        what TensorFlow or a transport raises when a peer is gone             yes
-limit       124: not ready in time, no progress, left alone                       yes
+limit       124: not ready in time, no progress, left alone                       yes, but not at the third time in
+                                                                                  one place
 preempted   143 without a word from us: a scheduler has taken this worker         yes, without being counted
 =========== ===================================================================== =========================
 
-No more than `--max-restarts` times, and not when three attempts in a row have come no further than the ones before.
+No more than `--max-restarts` times. One place: none of these attempts has come a step further than those before it.
 """
 
 from __future__ import annotations
 
 import enum
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,6 +48,7 @@ class Kind(enum.Enum):
     SCRIPT = "script"
     MEMORY = "memory"
     KILLED = "killed"
+    CRASHED = "crashed"
     LOST = "lost"
     LIMIT = "limit"
     PREEMPTED = "preempted"
@@ -55,6 +60,11 @@ _FINAL = {
     Kind.REFUSED: "what cannot work will not work the next time",
     Kind.SCRIPT: "an error of the script would come again",
 }
+
+
+_OWN_SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+#: What a job may do to itself, each time it comes to the same place.
+_OWN_DOING = (Kind.CRASHED, Kind.LIMIT, Kind.MEMORY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +120,9 @@ def kind_of(failure: Failure, *, oom_kills: int = 0) -> Kind:
         return Kind.LIMIT
     if failure.code == 130:
         return Kind.STOPPED
-    return Kind.KILLED if failure.code > 128 and failure.error is None else Kind.SCRIPT
+    if failure.code <= 128 or failure.error is not None:
+        return Kind.SCRIPT
+    return Kind.CRASHED if failure.code - 128 in _OWN_SIGNALS else Kind.KILLED
 
 
 def decide(history: Sequence[Outcome], max_restarts: int) -> Choice:
@@ -131,12 +143,13 @@ def decide(history: Sequence[Outcome], max_restarts: int) -> Choice:
     in_place = _in_place(history)
     if last.kind is Kind.MEMORY and len(history) > 1 and history[-2].kind is Kind.MEMORY and in_place > 1:
         return Choice(again=False, reason=f"memory has run out twice {_where(last)}")
-    if in_place >= MOST_IN_PLACE:
+    if in_place >= MOST_IN_PLACE and all(outcome.kind in _OWN_DOING for outcome in history[-MOST_IN_PLACE:]):
         return Choice(again=False, reason=f"{in_place} attempts in a row have ended {_where(last)}")
     wait_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(in_place - 1, 30))
     reason = {
         Kind.MEMORY: "memory has run out, which may have been another program's doing",
         Kind.KILLED: "a worker was killed",
+        Kind.CRASHED: "a worker has crashed",
         Kind.LOST: "a worker has lost its peers",
         Kind.LIMIT: "a limit was reached",
         Kind.PREEMPTED: "a worker was preempted",
