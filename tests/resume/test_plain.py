@@ -57,9 +57,10 @@ def test_generators_draw_on(make):
 
 
 def test_neither_way_asks_for_entropy(monkeypatch):
-    monkeypatch.setattr(bit_generator, "randbits", pytest.fail)
+    generators = [make(3) for make in GENERATORS]
+    monkeypatch.setattr(bit_generator, "randbits", lambda bits: pytest.fail(f"{bits} bits were asked for"))
     arrays = {}
-    encoded = encode([make(3) for make in GENERATORS] + [randoms.capture()["numpy"]], arrays, "v")
+    encoded = encode([*generators, randoms.capture()["numpy"]], arrays, "v")
     assert len(decode(encoded, arrays)) == 4
 
 

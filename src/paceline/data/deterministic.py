@@ -37,15 +37,17 @@ _OF_A_MAP = (
 )
 
 
-def install(tell: Tell) -> None:
-    """Puts the hooks in place. Once per worker, in jobs of several.
+def install(tell: Tell, *, has_peers: bool = True) -> None:
+    """Puts the hooks in place. Once per worker, in jobs of several, and where a job may go on from a checkpoint.
 
     Args:
         tell: Shows a person one line, the first time that it is said.
+        has_peers: Whether other workers are to read the same, not only this one when it is started again.
     """
+    reader = "all workers read" if has_peers else "a run that goes on reads"
 
     def say(text: str) -> None:
-        tell(f"tf.data: {text}, so that all workers read the same batches")
+        tell(f"tf.data: {text}, so that {reader} the same batches")
 
     for module, name, change in HOOKED:
         setattr(module, name, _changed(getattr(module, name), functools.partial(change, say)))

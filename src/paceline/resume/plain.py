@@ -118,7 +118,7 @@ def _decode_generator(kind: str, value: Mapping[str, Any], arrays: Mapping[str, 
         return generator
     state = decode(value["state"], arrays)
     if kind == "RandomState":
-        old = np.random.RandomState(0)
+        old = np.random.RandomState(np.random.MT19937(0))
         old.set_state(state)
         return old
     bits = getattr(np.random, state["bit_generator"])(0)

@@ -19,16 +19,18 @@ OF_PYTHON = ("python", "numpy")
 
 def capture() -> dict[str, Any]:
     """Returns the states of Python's, NumPy's, TensorFlow's and Keras' own random numbers. Collective: no."""
-    # Copies, as what is handed out must not change. With a seed: one without asks for entropy, which scripts draw from.
+    # Copies, as what is handed out must not change. With a seed: even `RandomState(0)` asks for entropy, as scripts do.
     python = random.Random()  # noqa: S311  no secret
     python.setstate(random.getstate())
-    numpy = np.random.RandomState(0)
+    numpy = np.random.RandomState(np.random.MT19937(0))
     numpy.set_state(np.random.get_state())  # noqa: NPY002  the generator that scripts share
     states: dict[str, Any] = {"python": python, "numpy": numpy}
     entropy = getattr(bit_generator.randbits, "paceline_entropy", None)
     if entropy is not None:
         states["entropy"] = dict(entropy.bit_generator.state)
-    eager = context.context()._rng  # the seeds of operations that run eagerly; none without a global seed
+    eager = getattr(
+        context.context(), "_rng", None
+    )  # the seeds of operations that run eagerly; none without a global seed
     if eager is not None:
         states["eager"] = random.Random()  # noqa: S311
         states["eager"].setstate(eager.getstate())
@@ -56,7 +58,7 @@ def restore(states: dict[str, Any], *, but: tuple[str, ...] = ()) -> None:
     entropy = getattr(bit_generator.randbits, "paceline_entropy", None)
     if entropy is not None and "entropy" in states:
         entropy.bit_generator.state = states["entropy"]
-    eager = context.context()._rng
+    eager = getattr(context.context(), "_rng", None)
     if eager is not None and "eager" in states:
         eager.setstate(states["eager"].getstate())
     if "python" in states:

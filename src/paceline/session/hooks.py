@@ -49,8 +49,9 @@ def install(strategy: Any, observer: Observer, tell: Callable[[str], None], *, r
         reuse_instance_keys()
     decisions.install(tell)
     transport = getattr(strategy, "transport", None)  # None: one process
-    if repeats or (transport is not None and transport.size > 1):
-        deterministic.install(decisions.tell)
+    has_peers = transport is not None and transport.size > 1
+    if repeats or has_peers:
+        deterministic.install(decisions.tell, has_peers=has_peers)
         draws.install()
     if strategy.num_replicas_in_sync > 1:
         shared_variables.install(are_shared=transport is None)
