@@ -11,6 +11,7 @@ samples were seen) must have the same bits. Exits with 1 if one differs or does 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -77,6 +78,15 @@ def disturb(job: subprocess.Popen[bytes], rng: random.Random, longest_s: float, 
 def facts_of(folder: Path) -> dict[str, bytes]:
     """Returns what each worker wrote at its end."""
     return {path.name: path.read_bytes() for path in sorted((folder / "facts").glob("*.json"))}
+
+
+def different(found: dict[str, bytes], wanted: dict[str, bytes]) -> list[str]:
+    """Returns the names of what differs, each with its worker."""
+    names = []
+    for worker in sorted({*found, *wanted}):
+        mine, theirs = (json.loads(facts.get(worker, b"{}")) for facts in (found, wanted))
+        names += [f"{worker} {key}" for key in {**mine, **theirs} if mine.get(key) != theirs.get(key)]
+    return names
 
 
 def run_job(folder: Path, options: argparse.Namespace, rng: random.Random, longest_s: float) -> tuple[list[str], int]:

@@ -164,7 +164,7 @@ def test_another_number_of_workers_goes_on(start, tmp_path):
     assert last.same("plain")[1]["loss"] == pytest.approx(whole[1]["loss"], rel=1e-4)
 
 
-@pytest.mark.support(feature="exact resume", strategy="mirrored", transport="none")
+@pytest.mark.support(feature="exact resume", strategy="mirrored", transport="in-process")
 def test_replicas_of_one_process(start, tmp_path):
     options = {"options": [*OFTEN, "--replicas-per-worker", "2"], "workers": 1}
     whole = start("resumes_data.py", "chunks", **options).ok().facts
