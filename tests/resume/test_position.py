@@ -83,7 +83,7 @@ def number(batch):
 def epoch(epochs, followed, begin=0):
     """Yields the batches of an epoch, as Keras' loop reads them, from a place on."""
     with epochs.catch_stop_iteration():
-        for step, _, iterator in epochs._enumerate_iterator():
+        for step, *_, iterator in epochs._enumerate_iterator():
             if step >= begin:
                 batch = next(iterator)
                 followed.read += 1

@@ -167,7 +167,10 @@ def test_another_number_of_workers_goes_on(start, tmp_path):
 @pytest.mark.support(feature="exact resume", strategy="mirrored", transport="in-process")
 def test_replicas_of_one_process(start, tmp_path):
     options = {"options": [*OFTEN, "--replicas-per-worker", "2"], "workers": 1}
-    whole = start("resumes_data.py", "chunks", **options).ok().facts
+    drawing = start("resumes_data.py", "chunks", "drawing", **options).ok()
+    (told,) = drawing.notes("random numbers that no checkpoint holds .RandomStandardNormal")
+    assert "sequential_1" in told
+    whole = [{"chunks": facts["chunks"]} for facts in drawing.facts]
     options |= {"folder": tmp_path, "env": {"KILL": "1"}}
     *_, last = again(start, "resumes_data.py", "chunks", ends=[KILLED], **options)
     assert last.facts == whole

@@ -15,6 +15,8 @@ from tensorflow.python.ops import stateful_random_ops
 
 #: What Python code of a pipeline may draw from, in threads of its own.
 OF_PYTHON = ("python", "numpy")
+#: Where Keras keeps the generator that it draws from where a script names none (3.10 to 3.15).
+_OF_KERAS = "global_seed_generator"
 
 
 def capture() -> dict[str, Any]:
@@ -34,7 +36,7 @@ def capture() -> dict[str, Any]:
     if eager is not None:
         states["eager"] = random.Random()  # noqa: S311
         states["eager"].setstate(eager.getstate())
-    keras = global_state.get_global_attribute(seed_generator.GLOBAL_SEED_GENERATOR)
+    keras = global_state.get_global_attribute(_OF_KERAS)
     if keras is not None:
         states["keras"] = np.array(keras.state.value)
     generator = stateful_random_ops.global_generator

@@ -13,7 +13,7 @@ import tensorflow as tf
 from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
 
 from paceline.data.share import leaves, total_rows, without_optionals
-from paceline.training import current, decisions, pace, progress
+from paceline.training import current, decisions, own_draws, pace, progress
 from paceline.training.agreement import variables_of
 from paceline.training.compiled import compiled_step
 from paceline.training.ending import finish
@@ -134,7 +134,10 @@ def step_on_batch(
             progress.note_rows(batch[0][2] if own_share else total_rows(without_optionals(batch)))
             if not own_share:
                 progress.note_batch(batch)
-        return run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
+        logs = run_on_shares(strategy, on_replica, batch, own_share=own_share)[0]
+        if kind is Kind.FIT and progress.marks_batches():
+            own_draws.tell(model)
+        return logs
 
     one_step = tf.autograph.experimental.do_not_convert(one_step)
     if runs_eagerly(model):

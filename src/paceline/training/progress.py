@@ -61,6 +61,11 @@ def mark_batches() -> None:
     _marks[:] = [True]
 
 
+def marks_batches() -> bool:
+    """Returns whether a run may go on from checkpoints. Collective: no."""
+    return bool(_marks)
+
+
 def note_batch(batch: Any) -> None:
     """Notes a fingerprint of a training step's global batch, where that is wanted. Collective: no."""
     if _marks:

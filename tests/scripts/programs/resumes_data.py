@@ -43,6 +43,11 @@ class Ends(keras.callbacks.Callback):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+class Draws(keras.layers.Layer):
+    def call(self, inputs, training=False):
+        return inputs + tf.random.normal(tf.shape(inputs)) if training else inputs
+
+
 class Rows(keras.utils.PyDataset):
     """Shuffles its own order after each epoch, as many do."""
 
@@ -96,6 +101,7 @@ KINDS = {
     "endless": lambda: ({"x": endless()}, {"steps_per_epoch": 7}),
     "wild": lambda: ({"x": tf.data.Dataset.from_generator(wild, output_signature=SIGNATURE).batch(BATCH)}, {}),
     "several": lambda: ({"x": x, "y": y, "batch_size": BATCH}, {}),
+    "drawing": lambda: ({"x": x, "y": y, "batch_size": BATCH}, {}),
     "plain": lambda: ({"x": x, "y": y, "batch_size": BATCH}, {}),
     "eager": lambda: ({"x": x, "y": y, "batch_size": BATCH}, {}),
 }
@@ -109,6 +115,8 @@ for name in sys.argv[1:]:
             keras.layers.Dense(1),
         ]
     )
+    if name == "drawing":
+        model.add(Draws())
     model.compile(
         "adam", "mse", run_eagerly=name == "eager", jit_compile=False, steps_per_execution=2 if name == "several" else 1
     )
