@@ -13,6 +13,8 @@ ROOMS = (
     "cli",
     "cluster",
     "doctor",
+    "explain",
+    "failures",
     "journal",
     "launch",
     "worker",

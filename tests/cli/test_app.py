@@ -20,7 +20,7 @@ def test_python_dash_m_is_the_same_program():
 def test_help_names_every_command(call):
     result = call("--help")
     assert result.code == 0
-    assert all(f"\n  {name}" in result.out for name in ("run", "tune", "cluster", "doctor"))
+    assert all(f"\n  {name}" in result.out for name in ("run", "tune", "explain", "cluster", "doctor"))
 
 
 @pytest.mark.parametrize("args", [["clustr"], ["--no-such"], ["run", "--wokers", "2", "x"], ["cluster", "chekc"]])

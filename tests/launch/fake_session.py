@@ -35,6 +35,27 @@ def do_ok(job, rank, status, argument):
     return 0
 
 
+def do_first(job, rank, status, argument):
+    """Does in the first attempts what is told, a behaviour for each, and then ends well."""
+    behaviours = argument.split(";")
+    status.set_step(10 * (job["attempt"] + 1) if "advances" in behaviours else 10)
+    behaviours = [behaviour for behaviour in behaviours if behaviour != "advances"]
+    if job["attempt"] >= len(behaviours):
+        print(f"attempt {job['attempt']} ends well")
+        return 0
+    name, _, rest = behaviours[job["attempt"]].partition(":")
+    return globals()[f"do_{name}"](job, rank, status, rest)
+
+
+def do_stop(job, rank, status, argument):
+    """Is stopped in a step, while its peer waits in a collective."""
+    status.enter_collective()
+    status.set_step(10)
+    status.set_phase(Phase.STEP)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    time.sleep(60)
+
+
 def do_return(job, rank, status, argument):
     return int(argument)
 

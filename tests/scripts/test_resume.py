@@ -114,6 +114,7 @@ def two_undisturbed(start):
 
 
 @pytest.mark.support(feature="exact resume", strategy="multi-worker", transport="mpi")
+@pytest.mark.whole_table
 def test_two_workers_go_on_together(start, two_undisturbed, tmp_path):
     options = {"options": KEEP, "folder": tmp_path, "env": {"KILLS": "batch:19,second:3:TERM"}}
     *_, last = again(start, "resumes.py", ends=[KILLED, TOLD], **options)
@@ -121,6 +122,17 @@ def test_two_workers_go_on_together(start, two_undisturbed, tmp_path):
 
 
 # More kinds, made anew in one process: tests/resume/test_position.py.
+@pytest.mark.support(feature="--max-restarts", strategy="multi-worker", transport="mpi")
+@pytest.mark.whole_table
+def test_a_job_that_is_started_again_by_itself_has_the_same_bits(start, two_undisturbed):
+    kills = {"KILLS": "batch:8,between"}
+    outcome = start("resumes.py", options=[*KEEP, "--max-restarts", "2"], env=kills).ok()
+    assert outcome.facts == two_undisturbed.facts
+    assert outcome.notes(r"a worker was killed: restart 1 of 2 in 1 s, from the checkpoint of step \d+")
+    assert outcome.notes("fit 1 had ended")
+    assert outcome.notes("ended with exit code 0 .* 2 restarts")
+
+
 KINDS = ["rows", "remembers", "endless", "wild", "several", "eager"]
 OFTEN = ["--checkpoint-dir", "ck", "--checkpoint-every", "2steps", "--keep-checkpoints", "9"]
 
@@ -152,6 +164,7 @@ def test_data_that_do_not_come_back_are_named(data_ended):
 
 
 @pytest.mark.support(feature="resume with another number of workers", strategy="multi-worker", transport="mpi")
+@pytest.mark.whole_table
 def test_another_number_of_workers_goes_on(start, tmp_path):
     whole = start("resumes_data.py", "plain", workers=1, env={"EPOCHS": "3"}).ok().facts[0]["plain"]
     options = {"options": OFTEN, "env": {"KILL": "2"}, "folder": tmp_path}
@@ -164,7 +177,8 @@ def test_another_number_of_workers_goes_on(start, tmp_path):
     assert last.same("plain")[1]["loss"] == pytest.approx(whole[1]["loss"], rel=1e-4)
 
 
-@pytest.mark.support(feature="exact resume", strategy="mirrored", transport="none")
+@pytest.mark.support(feature="exact resume", strategy="mirrored", transport="in-process")
+@pytest.mark.whole_table
 def test_replicas_of_one_process(start, tmp_path):
     options = {"options": [*OFTEN, "--replicas-per-worker", "2"], "workers": 1}
     drawing = start("resumes_data.py", "chunks", "drawing", **options).ok()
@@ -177,6 +191,7 @@ def test_replicas_of_one_process(start, tmp_path):
 
 
 @pytest.mark.support(feature="exact resume", strategy="multi-worker", transport="ring")
+@pytest.mark.whole_table
 def test_over_ring_and_written_in_shares(start, tmp_path):
     options = {"options": [*OFTEN, "--communication", "ring", "--checkpoint-writers", "sharded"]}
     whole = start("resumes_data.py", "chunks", **options).ok().facts

@@ -23,6 +23,7 @@ COMMANDS = {
     "run": Entry("paceline.cli.run", "Train a script on N workers."),
     "tune": Entry("paceline.cli.tune", "Measure how workers sum fastest here, and keep it."),
     "checkpoint": Entry("paceline.cli.checkpoint", "List, show, verify or convert checkpoints."),
+    "explain": Entry("paceline.cli.explain", "Say of a log or a run which worker failed first and why."),
     "cluster": Entry("paceline.cli.cluster", "Show or check who takes part."),
     "doctor": Entry("paceline.cli.doctor", "Say whether this machine is fit to train."),
 }

@@ -14,7 +14,7 @@ import click
 
 from paceline import versions
 from paceline.cli.split import Split, split
-from paceline.cli.types import Devices, Duration, Every, Variable
+from paceline.cli.types import Devices, Duration, DurationOrAuto, Every, Variable
 from paceline.errors import ConfigurationRefused, UsageError
 from paceline.launch.options import CHECKPOINT_WRITERS, STRATEGIES, RunOptions
 from paceline.step_options import COMMUNICATIONS, JITS, WIRES
@@ -122,6 +122,21 @@ def _script_options(target: str, module: bool) -> frozenset[str]:
     show_default=True,
     metavar="auto|never|RUNDIR",
     help="Go on from what --checkpoint-dir holds; begin anew; or go on with an earlier run.",
+)
+@click.option(
+    "--max-restarts",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Start the job again, from its newest checkpoint, when a worker is killed, lost or stuck.",
+)
+@click.option(
+    "--stall-timeout",
+    "stall_timeout_s",
+    type=DurationOrAuto(),
+    metavar="TIME",
+    help="End a job of which no worker comes further. Default: auto, from how long its steps take.",
 )
 @click.option("--all-output", is_flag=True, help="Show the output of every worker, prefixed.")
 @click.option("--quiet", is_flag=True, help="Show the chief's output only.")

@@ -44,6 +44,14 @@ class Duration(_ParamType):
         return seconds
 
 
+class DurationOrAuto(Duration):
+    """A time, or ``auto``, which is None."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | None:  # type: ignore[override]  # click takes what comes
+        """Returns the seconds, None for ``auto``."""
+        return None if str(value).strip().lower() == "auto" else super().convert(value, param, ctx)
+
+
 class Every(_ParamType):
     """How often: a time, a number of steps as in ``500steps``, or ``auto``."""
 

@@ -8,6 +8,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from paceline.checkpoint_dir.layout import is_remote, step_of
+from paceline.checkpoint_dir.reader import LocalReader
 from paceline.errors import ConfigurationRefused
 from paceline.launch import process, rundir
 from paceline.launch.family import Family
@@ -18,6 +20,7 @@ from paceline.launch.plan import JobPlan
 from paceline.launch.pmi import PmiServer
 from paceline.launch.ports import HeldPorts
 from paceline.launch.report import Report
+from paceline.launch.restart import Outcome
 from paceline.launch.screen import Screen
 from paceline.launch.supervise import Supervisor
 
@@ -56,8 +59,16 @@ class Attempt:
         """Where this attempt's job.json is."""
         return str(self.directory.job(self.number))
 
-    def run(self) -> int:
-        """Returns the exit code of the attempt; call in the main thread.
+    def newest_checkpoint(self) -> int | None:
+        """Returns the job step of the newest checkpoint; None: there is none, or only workers can look there."""
+        root = str((self.plan.checkpoint or {}).get("dir") or self.directory.path / "checkpoints")
+        if is_remote(root):
+            return None
+        steps = [step for name in LocalReader(root).names("") if (step := step_of(name)) is not None]
+        return max(steps, default=None)
+
+    def run(self) -> Outcome:
+        """Returns how the attempt ended; call in the main thread.
 
         Raises:
             ConfigurationRefused: The system has too little of something to start the workers.
@@ -67,9 +78,9 @@ class Attempt:
                 workers, pump = self._begin(stack)
             except OSError as error:
                 raise self._cannot_start(error) from error
-            code = Supervisor(self.plan, workers, pump, self.screen, self.interrupts, self.report).watch()
+            outcome = Supervisor(self.plan, workers, pump, self.screen, self.interrupts, self.report).watch()
             pump.finish()
-            return code
+            return outcome
 
     def _begin(self, stack: contextlib.ExitStack) -> tuple[list[process.WorkerProcess], OutputPump]:
         """Starts everything; ``stack`` ends it, also when only a part could be started."""

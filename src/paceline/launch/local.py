@@ -8,10 +8,10 @@ import secrets
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from paceline.launch import checkpointing, rundir, streams
+from paceline.launch import checkpointing, restart, rundir, streams
 from paceline.launch.attempt import Attempt
 from paceline.launch.facts import collect
 from paceline.launch.interrupts import Interrupts
@@ -21,8 +21,7 @@ from paceline.launch.report import Report
 from paceline.launch.screen import Screen
 from paceline.launch.script import check_script
 
-# Restarting belongs to a policy that does not exist yet.
-_ATTEMPT = 0
+_POLL_S = 0.05
 # Terminals that show the controls of a live view as letters: an editor's shell, a CI log.
 _PLAIN_TERMINALS = ("", "dumb", "unknown")
 
@@ -64,24 +63,52 @@ def run(
     interrupts = Interrupts()
     can_draw = environ.get("TERM", "") not in _PLAIN_TERMINALS
     screen = Screen(with_view=can_draw and not options.quiet, is_ending=lambda: interrupts.first is not None)
-    report = Report(plan, directory.attempt(_ATTEMPT), screen, quiet=options.quiet)
+    report = Report(plan, directory.attempt(0), screen, quiet=options.quiet)
     report.begin(directory.path)
     checkpointing.prepare(earlier, report.note)
     began = time.monotonic()
     with interrupts:
-        code = Attempt(
-            plan=plan,
-            directory=directory,
-            number=_ATTEMPT,
-            environ=environ,
-            screen=screen,
-            report=report,
-            interrupts=interrupts,
-            all_output=options.all_output,
-            session_module=session_module,
-        ).run()
+        code = _run_attempts(
+            Attempt(
+                plan=plan,
+                directory=directory,
+                number=0,
+                environ=environ,
+                screen=screen,
+                report=report,
+                interrupts=interrupts,
+                all_output=options.all_output,
+                session_module=session_module,
+            ),
+            options.max_restarts,
+        )
     report.end(code, time.monotonic() - began)
     return code
+
+
+def _run_attempts(first: Attempt, max_restarts: int) -> int:
+    """Runs attempts until one is the last, and returns its exit code."""
+    history: list[restart.Outcome] = []
+    while True:
+        number = len(history)
+        first.report.attempt_begins(first.directory.attempt(number))
+        history.append(replace(first, number=number).run())
+        choice = restart.decide(history, max_restarts)
+        if choice.again:
+            first.report.restarts(choice, max_restarts, first.newest_checkpoint())
+            _wait(choice.wait_s, first.interrupts)
+        if first.interrupts.first is not None:  # it came while the attempt ended, or before the next one
+            return 128 + first.interrupts.first
+        if not choice.again:
+            if max_restarts and history[-1].kind not in (restart.Kind.DONE, restart.Kind.STOPPED):
+                first.report.ends_for_good(choice)
+            return history[-1].code
+
+
+def _wait(seconds: float, interrupts: Interrupts) -> None:
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0 and interrupts.first is None:
+        time.sleep(min(_POLL_S, left))
 
 
 def _show(plan: JobPlan) -> None:

@@ -60,6 +60,8 @@ class RunOptions:
         keep_every_s: Of the older ones one in so many seconds stays too.
         checkpoint_writers: One of ``CHECKPOINT_WRITERS``.
         resume: ``auto``, ``never``, or the directory of an earlier run.
+        max_restarts: How often the job is started again where that may help.
+        stall_timeout_s: How long no worker may come further, or None: learned from how long steps take.
         ring: How RING moves a buffer, where ``paceline tune`` measures it.
     """
 
@@ -89,12 +91,14 @@ class RunOptions:
     keep_every_s: float | None = None
     checkpoint_writers: str = "one"
     resume: str = "auto"
+    max_restarts: int = 0
+    stall_timeout_s: float | None = None
     ring: RingTuning | None = None
 
     @property
     def has_checkpoints(self) -> bool:
         """Whether checkpoints are taken."""
-        asked = self.checkpoint_dir is not None or self.checkpoint_every is not None
+        asked = self.checkpoint_dir is not None or self.checkpoint_every is not None or self.max_restarts > 0
         return asked or self.resume not in ("auto", "never")
 
     @property
@@ -124,6 +128,16 @@ class RunOptions:
         if not (math.isfinite(self.start_timeout_s) and self.start_timeout_s > 0):
             got = f"--start-timeout {self.start_timeout_s}"
             _usage("nothing waits forever, and nothing starts in no time", got, "more than 0 s", "--start-timeout 5m")
+        if self.max_restarts < 0:
+            _usage(
+                "no job is started again so often",
+                f"--max-restarts {self.max_restarts}",
+                "0 or more",
+                "--max-restarts 3",
+            )
+        if self.stall_timeout_s is not None and not (math.isfinite(self.stall_timeout_s) and self.stall_timeout_s > 0):
+            got = f"--stall-timeout {self.stall_timeout_s:g}"
+            _usage("every worker stands still for a moment", got, "more than 0 s, or auto", "--stall-timeout auto")
         if not (math.isfinite(self.grace_s) and self.grace_s >= 0):
             _usage("the grace time is no time", f"--grace {self.grace_s}", "0 s or more", "--grace 30s")
 

@@ -29,6 +29,7 @@ class JobPlan:
         intra_op: Threads of one TensorFlow operation; 0 leaves it to TensorFlow.
         is_crowded: There are more workers than cores.
         checkpoint: ``checkpoint`` of job.json; ``dir`` is ``""`` for a folder of the run. ``None``: there are none.
+        stall_s: How long no worker may come further; ``None``: learned.
         decisions: Each decision with its reason, in the order made.
     """
 
@@ -51,6 +52,7 @@ class JobPlan:
     host: str
     decisions: tuple[Decision, ...]
     checkpoint: Mapping[str, Any] | None = None
+    stall_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Returns the plan as plain values, for plan.json and ``--dry-run``."""
@@ -124,6 +126,7 @@ def make_plan(options: RunOptions, facts: MachineFacts, *, cwd: str, drawn_seed:
         verbose_communication=options.verbose_communication,
         start_s=options.start_timeout_s,
         grace_s=options.grace_s,
+        stall_s=options.stall_timeout_s,
         host=facts.host,
         decisions=(
             *placement.decisions,

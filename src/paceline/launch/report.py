@@ -6,9 +6,9 @@ import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from paceline.errors import LimitReached
+from paceline.errors import EXIT_REFUSED, LimitReached
 from paceline.journal.status import Status
-from paceline.launch import verdict
+from paceline.launch import restart, verdict
 from paceline.launch.output import OutputPump
 from paceline.launch.plan import JobPlan
 from paceline.launch.screen import Screen
@@ -28,12 +28,22 @@ class Report:
 
     def __init__(self, plan: JobPlan, attempt_directory: Path, screen: Screen, *, quiet: bool) -> None:
         self._plan = plan
-        self._directory = attempt_directory
         self._screen = screen
         self._quiet = quiet
         self._noted: set[str] = set()
+        self._num_restarts = 0
+        self.attempt_begins(attempt_directory)
+
+    def attempt_begins(self, directory: Path) -> None:
+        """Notes where the files of the attempt that begins are."""
+        self._directory = directory
         self._behind: tuple[int, ...] = ()
         self._oom_kills_before = _oom_kills()
+
+    @property
+    def oom_kills(self) -> int:
+        """How many processes the kernel has killed for want of memory since the attempt began."""
+        return _oom_kills() - self._oom_kills_before
 
     def begin(self, run_directory: Path) -> None:
         """Says what was decided."""
@@ -52,8 +62,29 @@ class Report:
 
     def end(self, code: int, seconds: float) -> None:
         """Says how the job ended."""
-        if not self._quiet:
-            self._screen.say(f"paceline: ended with exit code {code} after {seconds:.1f} s")
+        if self._quiet:
+            return
+        restarts = (
+            f", {self._num_restarts} restart{'s' if self._num_restarts > 1 else ''}" if self._num_restarts else ""
+        )
+        self._screen.say(f"paceline: ended with exit code {code} after {seconds:.1f} s{restarts}")
+
+    def restarts(self, choice: restart.Choice, max_restarts: int, step: int | None) -> None:
+        """Says that the job is started again.
+
+        Args:
+            choice: Why, and when.
+            max_restarts: How often it may be.
+            step: Of the newest checkpoint; None: there is none, or it is not known from here.
+        """
+        self._num_restarts += 1
+        where = "from the beginning of the script" if step is None else f"from the checkpoint of step {step}"
+        what = f"restart {choice.number} of {max_restarts}" if choice.number else "restart, not counted,"
+        self._screen.say(f"paceline: {choice.reason}: {what} in {choice.wait_s:g} s, {where}")
+
+    def ends_for_good(self, choice: restart.Choice) -> None:
+        """Says why a job that could have been started again is not."""
+        self._screen.say(f"paceline: not started again: {choice.reason}")
 
     def note(self, text: str) -> None:
         """Shows a worker's note, once however many workers wrote it."""
@@ -80,7 +111,7 @@ class Report:
     ) -> None:
         """Names the worker that failed first, with its last lines where they were not shown yet."""
         first = verdict.first_failure(failures)
-        meaning = verdict.meaning_of(first.code, oom_kills=_oom_kills() - self._oom_kills_before)
+        meaning = verdict.meaning_of(first.code, oom_kills=self.oom_kills)
         alike = [f.rank for f in failures if f is not first and verdict.is_same_error(f, first)]
         which = _ranks(sorted([first.rank, *alike])) if alike else f"worker {first.rank}"
         of = f" of {self._plan.num_workers}" if self._plan.num_workers > 1 else ""
@@ -97,6 +128,7 @@ class Report:
         for rank in ended_ranks:
             phase = verdict.describe_phase(statuses.get(rank, Status()))
             lines.append(f"  worker {rank} was ended; it was in {phase}")
+        lines += likely(first, explanation)
         lines.append(f"  output:   {self._directory / f'worker-{first.rank}'}")
         self._screen.say("\n".join(lines))
 
@@ -114,6 +146,32 @@ class Report:
             got=f"after {passed_s:.0f} s: {', '.join(phases)}",
             expected="every worker has met its peers before the script starts",
             fix=f"see {self._directory}/worker-{late[0]}/stacks and stderr.log, or raise --start-timeout",
+        )
+
+    def stalled(
+        self, ranks: Sequence[int], stopped: Sequence[int], statuses: Mapping[int, Status], still_s: float
+    ) -> LimitReached:
+        """Returns the error for a job of which no worker has come further.
+
+        Args:
+            ranks: Those that the others wait for, or all.
+            stopped: Those whose process is stopped.
+            statuses: The pages of the workers that run.
+            still_s: For how long nothing has changed.
+        """
+        what = [
+            f"worker {rank} in {verdict.describe_phase(status)}" + (", stopped (SIGSTOP)" if rank in stopped else "")
+            for rank, status in sorted(statuses.items())
+        ]
+        who = "All workers stand" if len(ranks) == len(statuses) > 1 else f"{_ranks(ranks).capitalize()} stands"
+        if 1 < len(ranks) < len(statuses):
+            who = f"{_ranks(ranks).capitalize()} stand"
+        others = ", the others wait" if len(ranks) < len(statuses) else ""
+        return LimitReached(
+            f"{who} still{others}.",
+            got=f"nothing has changed for {still_s:.0f} s: {', '.join(what)}",
+            expected="some worker comes further within the stall limit",
+            fix=f"see {self._directory}/worker-{ranks[0]}/stacks; --stall-timeout 1h where this is no hang",
         )
 
     def waits(self, waiting: Sequence[int], behind: Sequence[int], statuses: Mapping[int, Status]) -> None:
@@ -143,6 +201,27 @@ def last_lines(failure: verdict.Failure, stderr_tail: Sequence[str]) -> list[str
     if failure.error is not None and (text := str(failure.error.fields.get("traceback", ""))):
         return text.rstrip("\n").split("\n")[-_SHOWN_LINES:]
     return list(stderr_tail)[-_SHOWN_LINES:]
+
+
+def likely(failure: verdict.Failure, lines: Sequence[str]) -> list[str]:
+    """Returns what the table of known lines says of a failure, in one line; nothing where it knows no more.
+
+    Args:
+        failure: The one that came first.
+        lines: What explains it, as it is shown.
+    """
+    from paceline.failures.row import Kind, fill
+    from paceline.failures.table import find
+
+    if failure.code == EXIT_REFUSED:  # says itself what to do
+        return []
+    for line in lines:
+        row = find(line)
+        if row is not None and row.kind is Kind.CAUSE and not row.is_general:
+            match = row.search(line)
+            groups = match.groupdict() if match is not None else {}
+            return [f"  likely:   {fill(row.meaning, groups)} Fix: {fill(row.fix, groups)}"]
+    return []
 
 
 def _ranks(ranks: Sequence[int]) -> str:

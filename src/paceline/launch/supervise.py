@@ -6,17 +6,19 @@ import contextlib
 import signal
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from paceline.errors import EXIT_LIMIT, LimitReached
 from paceline.journal.reader import Tail, read
 from paceline.journal.status import Phase, Status, StatusReader
-from paceline.launch import verdict
+from paceline.launch import restart, stacks, verdict
 from paceline.launch.interrupts import Interrupts
 from paceline.launch.output import OutputPump
 from paceline.launch.plan import JobPlan
 from paceline.launch.process import WorkerProcess, resize_terminal
 from paceline.launch.report import Report
 from paceline.launch.screen import Screen
+from paceline.launch.stall import StallWatch, behind
 from paceline.launch.view import View
 
 _POLL_S = 0.05
@@ -27,7 +29,14 @@ _SETTLE_S = 0.3
 _ECHO_S = 2.0
 # Ctrl-C ends everything within 10 s: a worker has this long, what is left of it is killed.
 _INTERRUPT_S = 7.0
-_STACKS_S = 0.3
+# A page that has not changed for so long is reason to ask the kernel whether its worker is stopped.
+_STILL_S = 2.0
+
+
+class _Ended(NamedTuple):
+    code: int
+    kind: restart.Kind
+    rank: int | None = None
 
 
 class Supervisor:
@@ -63,12 +72,19 @@ class Supervisor:
         self._ready: set[int] = set()
         self._waiting: dict[int, verdict.Waiting] = {}
         self._view = View()
+        self._stall = StallWatch(plan.stall_s)
         self._began = time.monotonic()
         self._next_look = 0.0
         self._ending = workers[0].directory.parent / "ending" if workers else None
 
-    def watch(self) -> int:
-        """Returns the job's exit code once every worker has ended."""
+    def watch(self) -> restart.Outcome:
+        """Returns how the attempt ended, once every worker has."""
+        code, kind, rank = self._watch()
+        self._look()
+        step = max((status.step for status in self._statuses.values()), default=0)
+        return restart.Outcome(code=code, kind=kind, rank=rank, step=step)
+
+    def _watch(self) -> _Ended:
         while True:
             if self._interrupts.first is not None:
                 return self._end_by_signal(self._interrupts.first)
@@ -76,8 +92,7 @@ class Supervisor:
             if any(codes.values()):
                 return self._end_by_failure()
             if len(codes) == len(self._workers):
-                self._look()
-                return 0
+                return _Ended(0, restart.Kind.DONE)
             if time.monotonic() >= self._next_look:
                 self._next_look = time.monotonic() + _LOOK_S
                 self._look()
@@ -118,16 +133,27 @@ class Supervisor:
             return self._report.not_ready(late, self._statuses, passed_s)
         ended = [rank for rank, status in self._statuses.items() if rank in codes or status.phase == Phase.END]
         alone = verdict.left_alone(ended, self._waiting, time.time(), verdict.END_LIMIT_S)
-        return self._report.left_alone(ended, alone, self._statuses) if alone else None
+        return self._report.left_alone(ended, alone, self._statuses) if alone else self._stalled(codes)
 
-    def _end_by_signal(self, number: signal.Signals) -> int:
+    def _stalled(self, codes: dict[int, int]) -> LimitReached | None:
+        running = {rank: status for rank, status in self._statuses.items() if rank not in codes}
+        still_s = self._stall.look(running, time.monotonic())
+        if still_s < _STILL_S or len(self._ready) < len(self._workers):
+            return None
+        stopped = [rank for rank in running if stacks.state_of(self._workers[rank].pid) in ("T", "t")]
+        limit_s = self._stall.limit_s(stopped)
+        if limit_s is None or still_s < limit_s:
+            return None
+        return self._report.stalled(stopped or behind(running), stopped, running, still_s)
+
+    def _end_by_signal(self, number: signal.Signals) -> _Ended:
         self._screen.show(())
         self._report.ending(number)
         # SIGTERM comes from a scheduler: --grace tells what there is time for. A person at a terminal is in a hurry.
         self._end_all(number, self._plan.grace_s if number == signal.SIGTERM else _INTERRUPT_S)
-        return 128 + number
+        return _Ended(128 + number, restart.Kind.STOPPED)
 
-    def _end_by_failure(self) -> int:
+    def _end_by_failure(self) -> _Ended:
         failures = self._settled_failures()
         others = [worker for worker in self._workers if worker.poll() is None]
         self._look()
@@ -135,11 +161,12 @@ class Supervisor:
         self._say_that_it_ends()
         self._end_all(signal.SIGTERM, self._plan.grace_s)
         if self._interrupts.first is not None and not failures:
-            return 128 + self._interrupts.first
+            return _Ended(128 + self._interrupts.first, restart.Kind.STOPPED)
         self._pump.finish()
         self._screen.show(())
         self._report.failure(failures, [worker.rank for worker in others], statuses, self._pump)
-        return verdict.first_failure(failures).code
+        first = verdict.first_failure(failures)
+        return _Ended(first.code, restart.kind_of(first, oom_kills=self._report.oom_kills), first.rank)
 
     def _settled_failures(self) -> list[verdict.Failure]:
         """Returns the failures of a moment; an echo alone is waited for a little longer: its cause is still ending."""
@@ -151,16 +178,14 @@ class Supervisor:
             if not is_echo or len(failures) == len(self._workers) or time.monotonic() - began > _ECHO_S:
                 return failures
 
-    def _end_by_limit(self, limit: LimitReached) -> int:
-        for worker in self._workers:
-            worker.send(signal.SIGUSR1)  # has its stacks written
-        time.sleep(_STACKS_S)
+    def _end_by_limit(self, limit: LimitReached) -> _Ended:
+        stacks.save(self._workers)
         self._say_that_it_ends()
         self._end_all(signal.SIGTERM, self._plan.grace_s)
         self._pump.finish()
         self._screen.show(())
         self._report.limit(limit)
-        return EXIT_LIMIT
+        return _Ended(EXIT_LIMIT, restart.Kind.LIMIT)
 
     def _say_that_it_ends(self) -> None:
         """Leaves word for the workers that nothing is to be waited for: a checkpoint takes all of them."""
@@ -173,6 +198,8 @@ class Supervisor:
         began, insisted = time.monotonic(), self._interrupts.count
         for worker in self._workers:
             worker.send(self._signal_for(worker, number))
+            if worker.poll() is None and stacks.state_of(worker.pid) == "T":
+                worker.kill_group()  # it hears of nothing else
         while len(self._codes()) < len(self._workers):
             if self._interrupts.count > insisted and number != self._interrupts.first:
                 # Ctrl-C while the job is being ended after a failure: hurry, but politely once.

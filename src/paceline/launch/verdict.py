@@ -22,6 +22,10 @@ _NEEDS_PEERS = (Phase.REDUCE, Phase.STEP, Phase.EVALUATE, Phase.PREDICT)
 _OF_LOST_PEERS = frozenset({"UnavailableError", "AbortedError", "CancelledError", "InternalError"})
 
 
+# Python's, NumPy's and TensorFlow's.
+_OF_MEMORY = frozenset({"MemoryError", "_ArrayMemoryError", "ResourceExhaustedError"})
+
+
 @dataclass(frozen=True)
 class Failure:
     """A worker that ended badly.
@@ -37,9 +41,14 @@ class Failure:
     error: Event | None = None
 
     @property
+    def error_type(self) -> str:
+        """The class of its error; empty where it wrote none."""
+        return str(self.error.fields.get("type", "")) if self.error is not None else ""
+
+    @property
     def is_of_lost_peers(self) -> bool:
         """Whether it is most likely the echo of another worker's end."""
-        return self.error is not None and self.error.fields.get("type") in _OF_LOST_PEERS
+        return self.error_type in _OF_LOST_PEERS
 
 
 def make_failure(rank: int, code: int, ended_at: float, events: Sequence[Event]) -> Failure:
@@ -57,6 +66,16 @@ def first_failure(failures: Sequence[Failure]) -> Failure:
     1
     """
     return min(failures, key=lambda failure: (failure.is_of_lost_peers, failure.t, failure.rank))
+
+
+def is_of_memory(failure: Failure, *, oom_kills: int) -> bool:
+    """Returns whether a worker has failed for want of memory.
+
+    Args:
+        failure: Its failure.
+        oom_kills: How many processes the kernel has killed for want of memory during the attempt.
+    """
+    return failure.error_type in _OF_MEMORY or (failure.code == 128 + signal.SIGKILL and oom_kills > 0)
 
 
 def meaning_of(code: int, *, oom_kills: int = 0) -> str:
