@@ -69,6 +69,11 @@ def test_a_preemption_is_not_counted():
     assert decide(history(*ends, (Kind.KILLED, 20)), 1).again
 
 
+def test_a_script_that_ends_as_if_preempted_is_not_started_again_for_ever():
+    assert decide(history(*[(Kind.PREEMPTED, 5)] * 2), 1).again
+    assert not decide(history(*[(Kind.PREEMPTED, 5)] * 3), 1).again
+
+
 def test_memory_that_runs_out_twice_in_one_place_runs_out_again():
     choice = decide(history((Kind.MEMORY, 7), (Kind.MEMORY, 7)), 10)
     assert not choice.again and "memory has run out twice at step 7" in choice.reason

@@ -15,7 +15,8 @@ crashed     ended by a signal of its own: SIGSEGV, SIGABRT, SIGBUS, SIGILL,     
 lost        what TensorFlow or a transport raises when a peer is gone             yes
 limit       124: not ready in time, no progress, left alone                       yes, but not at the third time in
                                                                                   one place
-preempted   143 without a word from us: a scheduler has taken this worker         yes, without being counted
+preempted   143 without a word from us: a scheduler has taken this worker, or the yes, without being counted, but
+            script ends so by itself                                              not at the third time in one place
 =========== ===================================================================== =========================
 
 No more than `--max-restarts` times. One place: none of these attempts has come a step further than those before it.
@@ -64,7 +65,7 @@ _FINAL = {
 
 _OWN_SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 #: What a job may do to itself, each time it comes to the same place.
-_OWN_DOING = (Kind.CRASHED, Kind.LIMIT, Kind.MEMORY)
+_OWN_DOING = (Kind.CRASHED, Kind.LIMIT, Kind.MEMORY, Kind.PREEMPTED)
 
 
 @dataclass(frozen=True, kw_only=True)

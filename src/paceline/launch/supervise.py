@@ -179,12 +179,13 @@ class Supervisor:
                 return failures
 
     def _end_by_limit(self, limit: LimitReached) -> _Ended:
+        # At once: what follows may take as long as the grace time.
+        self._screen.show(())
+        self._report.limit(limit)
         stacks.save(self._workers)
         self._say_that_it_ends()
         self._end_all(signal.SIGTERM, self._plan.grace_s)
         self._pump.finish()
-        self._screen.show(())
-        self._report.limit(limit)
         return _Ended(EXIT_LIMIT, restart.Kind.LIMIT)
 
     def _say_that_it_ends(self) -> None:
