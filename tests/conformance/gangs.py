@@ -33,7 +33,7 @@ class Gang:
         transport: Column of docs/support.md.
         whole: Whether it runs every case in every run of the tests; else those that name it, and every case for
             docs/support.md (`--every-gang`).
-        core: Whether it runs the cases that some small gang runs: where the path differs, not every feature again.
+        core: Whether it runs the core of the table: where the path differs, not every feature again.
     """
 
     name: str

@@ -25,7 +25,7 @@ PLAIN, ONE, *MORE_THAN_ONE = GANGS
 
 
 def takes(gang: Gang, case: Case) -> bool:
-    return gang.whole or gang.name in case.on or (gang.core and bool(case.on))
+    return gang.whole or gang.name in case.on or (gang.core and "core" in case.on)
 
 
 def pairs(gangs: list[Gang], kind: str, condition=lambda case: True):
@@ -42,7 +42,7 @@ def pairs(gangs: list[Gang], kind: str, condition=lambda case: True):
                 marks.append(pytest.mark.newest_only)
             if not takes(gang, case):
                 marks.append(pytest.mark.every_gang)
-            if not case.on or gang.name not in ("one", "two"):
+            if "core" not in case.on or gang.name not in ("one", "two"):
                 # The oldest tested versions run the core of the table, on one worker and on two.
                 marks.append(pytest.mark.whole_table)
             found.append(pytest.param(gang, case, id=f"{gang.name}-{case.name}", marks=marks))

@@ -16,6 +16,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 _LIMIT_S = 150
+#: What depends on the versions of Keras and TensorFlow; the other programs run on the newest tested ones only.
+ON_OLDEST = {
+    "test_article.py", "test_no_strategy.py", "test_own_strategies.py", "test_resume.py", "test_support.py",
+}  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    """Leaves most programs to the newest tested versions, to save time."""
+    for item in items:
+        if item.path.parent == PROGRAMS.parent and item.path.name not in ON_OLDEST:
+            item.add_marker(pytest.mark.whole_table)
 
 
 @dataclass

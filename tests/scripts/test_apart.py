@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 #: Not of the versions of Keras: run on the newest tested ones only.
-pytestmark = pytest.mark.whole_table
 
 #: A start takes about 10 s on a busy machine; a wait inside TensorFlow is found after 3 s, any other at once.
 _END_S = 40

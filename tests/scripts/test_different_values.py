@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 #: Not of the versions of Keras: run on the newest tested ones only.
-pytestmark = pytest.mark.whole_table
 
 
 @pytest.fixture(scope="module")

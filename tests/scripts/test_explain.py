@@ -8,8 +8,6 @@ import pytest
 
 from paceline.cli import main
 
-pytestmark = pytest.mark.whole_table
-
 
 def explained(capsys, *args):
     code = main(["explain", *args])

@@ -7,7 +7,6 @@ import re
 import pytest
 
 #: Not of the versions of Keras: run on the newest tested ones only.
-pytestmark = pytest.mark.whole_table
 
 _END_S = 75  # a start takes about 10 s on a busy machine, the limit for a worker left alone is 10 s
 

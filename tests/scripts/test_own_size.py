@@ -7,7 +7,6 @@ import re
 import pytest
 
 #: Not of the versions of Keras: run on the newest tested ones only.
-pytestmark = pytest.mark.whole_table
 
 HAS = "paceline: this replica has 8 of the batch's 16 rows, and the step uses another number of rows."
 FIX = "  fix:      take it from the data, tf.shape(x)[0], instead of the script's 16   or   paceline run --workers 1 "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 #: Not of the versions of Keras: run on the newest tested ones only.
-pytestmark = pytest.mark.whole_table
 
 MIRRORED = ("--strategy", "mirrored", "--replicas-per-worker", "2")
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 #: Not of the versions of Keras: run on the newest tested ones only.
-pytestmark = pytest.mark.whole_table
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 ARGUMENTS = ["--rate", "0.5", "two words", 'quote\'s "both"', "größe=Ünï", "", "--workers-of-mine=3", "*"]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 #: Not of the versions of Keras: run on the newest tested ones only.
-pytestmark = pytest.mark.whole_table
 
 CASES = ("none", "model", "optimizer", "compile", "model+optimizer", "compile+model", "compile+optimizer",
          "compile+model+optimizer", "fit too", "in a thread")  # fmt: skip

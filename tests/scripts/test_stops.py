@@ -7,7 +7,6 @@ import re
 import pytest
 
 #: Not of the versions of Keras: run on the newest tested ones only.
-pytestmark = pytest.mark.whole_table
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = pytest.mark.whole_table
-
 TOLD = (
     "a loss function that returns one number is no mean or sum over rows",
     "the loss of_its_own is no mean or sum over rows",

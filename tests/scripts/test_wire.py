@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 #: Not of the versions of Keras: run on the newest tested ones only.
-pytestmark = pytest.mark.whole_table
 
 #: A gradient is rounded once on each worker and once as a sum: by 2**-9 (bfloat16) or 2**-12 (float16) of its value at
 #: most, without bias. Measured over these 1,000 steps of Adam: the mean loss of an epoch differs by less than a

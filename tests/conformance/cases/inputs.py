@@ -21,7 +21,7 @@ def _two_in_two_out():
     return keras.Model({"a": a, "b": b}, outputs)
 
 
-@case("dicts of inputs and outputs", on=("ring",))
+@case("dicts of inputs and outputs", on=("mirrored", "ring"))
 def dict_inputs_and_outputs():
     x, y = regression()
     model = _two_in_two_out()
@@ -103,7 +103,7 @@ def dataset_with_weights():
     return train(model, dataset(x, y, row_weights()), validation_data=dataset(x, y, row_weights()))
 
 
-@case("train_on_batch, test_on_batch, predict_on_batch", on=("ring",))
+@case("train_on_batch, test_on_batch, predict_on_batch", on=("mirrored", "ring"))
 def on_batch():
     x, y = regression()
     model = mlp()
@@ -124,7 +124,7 @@ def on_batch_of_a_deferred_model():
     return Outcome(values={"train": logs}, states=(model,))
 
 
-@case("evaluate and predict in order", on=("ring",))
+@case("evaluate and predict in order", on=("mirrored", "ring"))
 def evaluate_and_predict():
     x, y = regression(rows=37)
     model = mlp()

@@ -30,7 +30,7 @@ def _normed(**options):
     return keras.Model(x, layers.Dense(1)(keras.activations.tanh(hidden)))
 
 
-@case("BatchNormalization, each replica's own statistics", like_one_device=False, on=("ring",))
+@case("BatchNormalization, each replica's own statistics", like_one_device=False, on=("mirrored", "ring"))
 def batch_norm():
     model = _normed()
     model.compile(sgd(), "mse")
@@ -38,14 +38,14 @@ def batch_norm():
     return with_values(outcome, predict=model.predict(regression()[0], batch_size=16, verbose=0))
 
 
-@case("BatchNormalization(synchronized=True)", on=("four", "xla"))
+@case("BatchNormalization(synchronized=True)", on=("mirrored", "four", "xla"))
 def batch_norm_synchronized():
     model = _normed(synchronized=True, momentum=0.8)
     model.compile(sgd(), "mse")
     return train(model, *regression(), validation_data=regression(rows=21))
 
 
-@case("Dropout", like_one_device=False, on=("ring",))
+@case("Dropout", like_one_device=False, on=("mirrored", "ring"))
 def dropout():
     x = keras.Input((FEATURES,))
     hidden = layers.GaussianNoise(0.1)(layers.Dropout(0.4)(layers.Dense(8)(x)))
@@ -122,7 +122,7 @@ def embedding_sgd():
     return _embedding(keras.optimizers.SGD(0.3))
 
 
-@case("Embedding, sparse gradients with Adam", on=("ring", "xla"))
+@case("Embedding, sparse gradients with Adam", on=("mirrored", "ring", "xla"))
 def embedding_adam():
     return _embedding(keras.optimizers.Adam(0.02, global_clipnorm=0.5))
 
@@ -216,7 +216,7 @@ def convolution():
     return train(model, images, classes()[1])
 
 
-@case("recurrent layers", on=("four",))
+@case("recurrent layers", on=("mirrored", "four"))
 def recurrent():
     x = np.random.default_rng(6).normal(size=(50, 4, 3)).astype("float32")
     model = keras.Sequential([layers.Bidirectional(layers.GRU(3)), layers.Dense(1)])

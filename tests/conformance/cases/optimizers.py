@@ -61,7 +61,7 @@ def global_clipnorm_bounds_the_update():
     return Outcome(values={"update norm": norm}, states=(model,))
 
 
-@case("gradient_accumulation_steps", on=("four", "xla"))
+@case("gradient_accumulation_steps", on=("mirrored", "four", "xla"))
 def gradient_accumulation():
     return fit_mlp(optimizers.Adam(0.01, gradient_accumulation_steps=3))
 

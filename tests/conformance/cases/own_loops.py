@@ -46,7 +46,7 @@ class _Loop:
         return self.strategy.experimental_distribute_dataset(dataset(*regression()))
 
 
-@case("own loop with strategy.run", on=("ring",))
+@case("own loop with strategy.run", on=("mirrored", "ring"))
 def own_loop():
     loop = _Loop(sgd(global_clipnorm=0.5))
 
@@ -98,7 +98,7 @@ def own_loop_function_with_branches():
     return loop.outcome(errors)
 
 
-@case("own loop over an iterator inside a tf.function", on=("four",))
+@case("own loop over an iterator inside a tf.function", on=("mirrored", "four"))
 def own_loop_inside():
     loop = _Loop(keras.optimizers.Adam(0.01))
     loop.optimizer.build(loop.model.trainable_variables)
@@ -161,7 +161,7 @@ def _first(value):
     return job_strategy().experimental_local_results(value)[0]
 
 
-@case("strategy.reduce, gather, values from a function", on=("ring",))
+@case("strategy.reduce, gather, values from a function", on=("mirrored", "ring"))
 def reduce_and_gather():
     strategy = job_strategy()
     count = strategy.num_replicas_in_sync

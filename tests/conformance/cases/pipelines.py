@@ -20,7 +20,7 @@ def _fit(data, **options):
     return with_values(outcome, iterations=optimizer.iterations)
 
 
-@case("tf.data, finite", on=("ring",))
+@case("tf.data, finite", on=("mirrored", "ring"))
 def finite():
     return _fit(dataset(*regression()), validation_data=dataset(*regression(rows=21)))
 
@@ -98,7 +98,7 @@ def distributed_dataset():
     return _fit(strategy.experimental_distribute_dataset(dataset(*regression())))
 
 
-@case("distribute_datasets_from_function", on=("ring",))
+@case("distribute_datasets_from_function", on=("mirrored", "ring"))
 def datasets_from_function():
     # As TensorFlow's tutorial has it: a pipeline reads its part of the data, in batches of one replica's size.
     def make(context):
@@ -134,7 +134,7 @@ def function_with_unequal_parts():
     return with_values(outcome, evaluate=tested)
 
 
-@case("distribute_datasets_from_function", like_one_device=False, on=("ring",))
+@case("distribute_datasets_from_function", like_one_device=False, on=("mirrored", "ring"))
 def uneven_datasets_from_function():
     x, y = regression()
 

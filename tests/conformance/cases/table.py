@@ -40,7 +40,8 @@ class Case:
         feature: The row of docs/support.md that it proves.
         run: Builds, trains and returns the outcome.
         like_one_device: Whether N replicas give what one device gives; else only workers are compared.
-        on: Gangs it runs in besides the full ones ("ring", "four", "xla"); "core": the core gangs only.
+        on: Gangs it runs in besides the full ones ("mirrored", "ring", "four", "xla"); "core": in those with the core
+            alone, and on the oldest tested versions.
         rtol: Relative tolerance, see test_conformance.py.
         atol: Absolute tolerance.
         stock_is_wrong: What Keras by itself does wrong here: then one worker is what the others are compared with.
