@@ -60,7 +60,7 @@ def padded_text():
     return _all_of(_text_model(layers.GRU(3)), _sentences(), steps_per_execution=3)
 
 
-@case("padding to a batch's longest row, without a mask", on=("core",))
+@case("padding to a batch's longest row, without a mask")
 def padded_text_eager():
     return _all_of(_text_model(layers.GlobalAveragePooling1D()), _sentences(), run_eagerly=True)
 

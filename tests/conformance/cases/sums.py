@@ -58,10 +58,16 @@ class SumOfItsOwn(keras.losses.Loss):
 def losses_are_sums():
     return _fits({
         "function": _compiled(mlp(), lambda y, p: 0.05 * ops.sum(ops.square(y - p))),
+        "add_loss": _compiled(keras.Sequential(_layers(Adds(ops.sum)))),
+    })  # fmt: skip
+
+
+@case("losses that are sums over rows")
+def other_losses_are_sums():
+    return _fits({
         "__call__": _compiled(mlp(), SumOfItsOwn()),
         "none": _compiled(mlp(), keras.losses.MeanSquaredError(reduction="none")),
         "compute_loss": _compiled(SumOfErrors(_layers())),
-        "add_loss": _compiled(keras.Sequential(_layers(Adds(ops.sum)))),
         "add_loss of a tensor": _compiled(keras.Sequential(_layers(Adds(lambda x: x)))),
     })  # fmt: skip
 
@@ -104,22 +110,29 @@ def _by_row(y, p):
     return 0.05 * tf.reduce_sum(tf.square(y - p), axis=-1)
 
 
+def _own_losses(**losses):
+    models = {name: Own(loss) for name, loss in losses.items()}
+    for model in models.values():
+        model.compile(sgd(learning_rate=0.01))
+    return _fits(models)
+
+
 @case("custom train_step, losses that are sums", on=("core", "ring"))
 def train_step_sums():
+    return _own_losses(sum=_sums, average=lambda y, p: tf.nn.compute_average_loss(_by_row(y, p)))
+
+
+@case("custom train_step, losses that are sums")
+def train_step_other_sums():
     losses = {
-        "sum": _sums,
         "by row": _by_row,
         "of a batch's size": lambda y, p: tf.nn.compute_average_loss(_by_row(y, p), global_batch_size=16),
-        "average": lambda y, p: tf.nn.compute_average_loss(_by_row(y, p)),
         "by hand": lambda y, p: _sums(y, p) / tf.cast(tf.shape(p)[0], tf.float32),
         "Keras by hand": lambda y, p: KERAS_SUM(y, p) / tf.cast(tf.shape(p)[0], tf.float32),
         "__call__": SumOfItsOwn(),
         "weights too": lambda y, p: tf.reduce_mean(tf.square(y - p)) + tf.nn.scale_regularization_loss(0.1),
     }
-    models = {name: Own(loss) for name, loss in losses.items()}
-    for model in models.values():
-        model.compile(sgd(learning_rate=0.01))
-    return _fits(models)
+    return _own_losses(**losses)
 
 
 class ReadsLossesAgain(Own):
@@ -180,13 +193,21 @@ def _lipschitz(model, x, y):
     return loss, outer.gradient(loss, model.trainable_variables)
 
 
-@case("custom train_step, gradients of inputs and of gradients", on=("core", "ring"))
-def train_step_of_slopes():
-    ways = {"adversarial": _adversarial, "flat": _flat, "slopes": _of_slopes, "lipschitz": _lipschitz}
+def _own_gradients(**ways):
     models = {name: Own(gradients=way) for name, way in ways.items()}
     for model in models.values():
         model.compile(sgd(learning_rate=0.01))
     return _fits(models)
+
+
+@case("custom train_step, gradients of inputs and of gradients", on=("core", "ring"))
+def train_step_of_slopes():
+    return _own_gradients(flat=_flat, slopes=_of_slopes)
+
+
+@case("custom train_step, gradients of inputs and of gradients")
+def train_step_of_other_slopes():
+    return _own_gradients(adversarial=_adversarial, lipschitz=_lipschitz)
 
 
 class Positions(layers.Layer):
@@ -219,7 +240,7 @@ def position_embeddings():
     return _fits(models, (words, words.sum(axis=1, keepdims=True) / 30.0))
 
 
-@case("position embeddings", on=("core",))
+@case("position embeddings")
 def position_embeddings_eager():
     words = np.random.default_rng(2).integers(0, 11, size=(50, 7)).astype("int32")
     model = _sentences(keras.optimizers.RMSprop(0.01))
