@@ -109,7 +109,7 @@ def _as_text(ragged):
     return tf.strings.reduce_join(tf.strings.as_string(ragged), axis=-1, separator=" ")
 
 
-@case("padding of text that the model takes apart, without a mask", on=("core", "ring", "xla"))
+@case("padding of text that the model takes apart, without a mask", on=("core", "ring"))
 def padded_numbers():
     return _all_of(Padded(), _as_text(_ragged()))
 
